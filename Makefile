@@ -1,0 +1,46 @@
+# `make run` and `make test` set up all they need in .venv: Python 3.11 or newer, pip, make and gcc are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# One BLAS thread per test process; the processes are what runs in parallel.
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
+
+.PHONY: run test quick lint format calibrate constraints clean
+
+run: $(INSTALLED)  ## a small fit, with its findings
+	$(BIN)/python examples/small_fit.py
+
+test: $(INSTALLED)  ## every test, doctests included
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q
+
+quick: $(INSTALLED)  ## the tests that take less than ten seconds
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q -m "not slow"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+calibrate: $(INSTALLED)  ## realised error rates on simulated data (about half an hour)
+	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py
+
+# The environment is rebuilt only when the requirements change.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "nard needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+constraints:  ## the newest versions that pyproject.toml allows, written to constraints.txt
+	rm -rf .venv-constraints
+	$(PYTHON) -m venv .venv-constraints
+	.venv-constraints/bin/python -m pip install --quiet -e ".[dev]"
+	.venv-constraints/bin/python -m pip freeze --exclude-editable > constraints.txt
+	rm -rf .venv-constraints
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,68 @@
+"""The four algorithms: pure functions from a :class:`Problem` and a starting :class:`State` to a :class:`Fit`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nard.algorithms.evidence import Fit, Problem, State, empty_state, posterior, update_network
+from nard.algorithms.full import fit_full
+from nard.algorithms.hybrid import fit_hybrid
+from nard.algorithms.sequential import fit_sequential
+from nard.algorithms.surrogate import fit_surrogate
+from nard.priors import AlphaPrior, CovariancePrior
+
+__all__ = ["METHODS", "Fit", "Problem", "RoughPass", "State", "make_problem", "minimise", "starting_state"]
+
+METHODS = ("full", "sequential", "surrogate", "hybrid")
+# The rough pass only has to find the residual variances.
+_ROUGH_TOL = 1e-3
+
+
+class RoughPass:
+    """A first fit with a diagonal Ω: the residual variances v that fix λ's scale, and where to start from."""
+
+    def __init__(self, X, Y, cov_prior: CovariancePrior):
+        variances = Y.var(axis=0)
+        problem = make_problem(X, Y, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
+        state = fit_sequential(problem, empty_state(problem, _ROUGH_TOL), tol=_ROUGH_TOL).state
+        self.alpha = state.alpha
+        self.network = state.network
+        self.variances = 1.0 / np.diag(state.omega)
+        correlation = posterior(problem, state.alpha).scatter / len(Y)
+        correlation /= np.sqrt(np.outer(self.variances, self.variances))
+        np.fill_diagonal(correlation, 0.0)
+        # The smallest λ whose network is empty.
+        self.largest_lam = float(np.abs(correlation).max(initial=0.0))
+
+
+def make_problem(X, Y, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
+    """J with penalties P_ij = λ sqrt(v_i v_j): λ acts on the scale of the residual correlations."""
+    penalty = lam * np.sqrt(np.outer(variances, variances))
+    np.fill_diagonal(penalty, 0.0)
+    return Problem(X, Y, penalty, alpha_prior, cov_prior)
+
+
+def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) -> State:
+    """Sequential and hybrid start from the rough pass's inputs, the batch algorithms from all inputs at one α.
+
+    That α is the mean ‖x_i‖², at which an input alone would be shrunk by half. Ω starts diagonal for the batch
+    algorithms, whose first steps settle α before they move it.
+    """
+    if method in ("sequential", "hybrid"):
+        alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
+        return State(alpha, update_network(problem, posterior(problem, alpha).scatter, None, tol))
+    squares = float(np.einsum("ij,ij->", problem.X, problem.X)) / max(problem.d, 1)
+    return State(np.full(problem.d, max(squares, 1e-8)), rough.network)
+
+
+def minimise(
+    problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, **options
+) -> Fit:
+    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and report."""
+    if method == "full":
+        return fit_full(problem, start, update=update, **options)
+    if method == "sequential":
+        return fit_sequential(problem, start, order=order, rng=rng, **options)
+    if method == "surrogate":
+        return fit_surrogate(problem, start, **options)
+    return fit_hybrid(problem, start, **options)

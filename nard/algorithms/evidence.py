@@ -1,0 +1,208 @@
+"""The objective J, the posterior of W, and the graphical-lasso step that all algorithms share.
+
+With C = I + X K⁻¹ Xᵀ, K = diag(α) (samples in rows here), R = Yᵀ C⁻¹ Y and penalties P_ij = λ sqrt(v_i v_j),
+
+    J(α, Ω) = m ln|C| − (N + ν) ln|Ω| + Tr(Ω (R + Ψ)) + N Σ_{i≠j} P_ij |ω_ij| + Σ_i [2bα_i − 2(a−1) ln α_i].
+
+The posterior is W | · ~ MN(μ, V, Σ), Σ = (K + XᵀX)⁻¹, μ = YᵀX Σ. With p active inputs it costs O(p³) in the primal
+form and O(N²p) in the dual; the smaller is used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+
+from nard.covariance import GraphicalLassoResult, glasso_objective, graphical_lasso
+from nard.priors import AlphaPrior, CovariancePrior
+
+__all__ = [
+    "VARIANCE_FLOOR",
+    "ColumnCovariance",
+    "Fit",
+    "Posterior",
+    "Problem",
+    "State",
+    "empty_state",
+    "posterior",
+    "update_network",
+]
+
+# V is kept above this fraction of the outputs' variances (as a tiny Ψ, hence part of J), so that data which the inputs
+# explain exactly do not send J to −∞.
+VARIANCE_FLOOR = 1e-8
+# The graphical lasso is solved to this fraction of the accuracy asked of J.
+_NETWORK_FRACTION = 0.05
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Centred data and everything that J depends on besides (α, Ω)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    penalty: np.ndarray
+    alpha_prior: AlphaPrior
+    cov_prior: CovariancePrior
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def d(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def m(self) -> int:
+        return self.Y.shape[1]
+
+    @property
+    def scale(self) -> float:
+        """N·m, the natural size of J: Tr(ΩR) ≈ N·m at the optimum. Tolerances are relative to it."""
+        return float(self.n * self.m)
+
+    @cached_property
+    def gram(self) -> np.ndarray | None:
+        """XᵀX where N ≥ d, so that no later work grows with N; None (never d×d) where N < d."""
+        return self.X.T @ self.X if self.n >= self.d else None
+
+    @cached_property
+    def xty(self) -> np.ndarray:
+        return self.X.T @ self.Y
+
+    @cached_property
+    def yty(self) -> np.ndarray:
+        return self.Y.T @ self.Y
+
+    @cached_property
+    def _psi(self) -> np.ndarray:
+        return self.cov_prior.psi + VARIANCE_FLOOR * np.diag(np.diag(self.yty))
+
+    def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""
+        total = self.n + self.cov_prior.nu
+        return (scatter + self._psi) / total, self.penalty * (self.n / total)
+
+    def objective(self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, omega: np.ndarray) -> float:
+        """J from ln|C| and the scatter R = YᵀC⁻¹Y (or from upper bounds of both)."""
+        S, L = self.network_problem(scatter)
+        network = (self.n + self.cov_prior.nu) * glasso_objective(S, L, omega)
+        return self.m * logdet + network + self.alpha_prior.penalty(alpha)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """W | α, Ω on the active inputs: mean (p×m), diagonal of Σ, ln|C| and the scatter R = YᵀC⁻¹Y."""
+
+    active: np.ndarray
+    mean: np.ndarray
+    sigma: np.ndarray
+    logdet: float
+    scatter: np.ndarray
+
+    def leave_one_out(self, alpha: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """s_i = 1/Σ_ii − α_i and q_iᵀΩq_i, q_i = μ_i/Σ_ii, of the active inputs."""
+        s = 1.0 / self.sigma - alpha[self.active]
+        q2 = np.einsum("ij,ij->i", self.mean @ omega, self.mean) / self.sigma**2
+        return np.maximum(s, 0.0), q2
+
+
+class ColumnCovariance:
+    """Σ = (K + XᵀX)⁻¹ on the active inputs, kept as a Cholesky factor of the smaller of its p×p and N×N forms."""
+
+    def __init__(self, problem: Problem, alpha: np.ndarray):
+        self.active = np.flatnonzero(np.isfinite(alpha))
+        self._root = alpha[self.active] ** -0.5
+        X = problem.X[:, self.active] * self._root
+        self._dual = X if len(self.active) > problem.n else None
+        inner = X.T @ X if self._dual is None else X @ X.T
+        self._chol = cholesky(np.eye(len(inner)) + inner, lower=True)
+
+    def variance(self, X: np.ndarray) -> np.ndarray:
+        """xᵀΣx for every row x of X (all inputs)."""
+        Z = (X[:, self.active] * self._root).T
+        if self._dual is None:
+            return (solve_triangular(self._chol, Z, lower=True) ** 2).sum(axis=0)
+        explained = (solve_triangular(self._chol, self._dual @ Z, lower=True) ** 2).sum(axis=0)
+        return np.maximum((Z**2).sum(axis=0) - explained, 0.0)
+
+
+def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Posterior:
+    """The posterior of W at α; ``form`` is "primal", "dual" or the cheaper of the two."""
+    active = np.flatnonzero(np.isfinite(alpha))
+    root = alpha[active] ** -0.5
+    if form == "auto":
+        form = "primal" if len(active) <= problem.n else "dual"
+    if form == "primal":
+        if problem.gram is not None:
+            gram = problem.gram[np.ix_(active, active)]
+        else:
+            gram = problem.X[:, active].T @ problem.X[:, active]
+        chol = cholesky(np.eye(len(active)) + gram * np.outer(root, root), lower=True)
+        xty = problem.xty[active]
+        mean = root[:, None] * cho_solve((chol, True), root[:, None] * xty)
+        sigma = root**2 * (solve_triangular(chol, np.eye(len(active)), lower=True) ** 2).sum(axis=0)
+        scatter = problem.yty - xty.T @ mean
+    else:
+        X = problem.X[:, active] * root
+        chol = cholesky(np.eye(problem.n) + X @ X.T, lower=True)
+        half_y = solve_triangular(chol, problem.Y, lower=True)
+        half_x = solve_triangular(chol, X, lower=True)
+        mean = root[:, None] * (half_x.T @ half_y)
+        sigma = root**2 * (1.0 - (half_x**2).sum(axis=0))
+        scatter = half_y.T @ half_y
+    logdet = 2.0 * float(np.log(np.diag(chol)).sum())
+    return Posterior(active, mean, sigma, logdet, 0.5 * (scatter + scatter.T))
+
+
+@dataclass(frozen=True)
+class State:
+    """A point (α, Ω) of the descent; the network is a graphical lasso result, kept to warm-start the next."""
+
+    alpha: np.ndarray
+    network: GraphicalLassoResult
+
+    @property
+    def omega(self) -> np.ndarray:
+        return self.network.precision
+
+
+@dataclass
+class Fit:
+    """Where an algorithm ended. ``objective`` is J, or its bound, after every outer step; it never rises."""
+
+    state: State
+    objective: list[float]
+    converged: bool
+    # Of the surrogate methods: how many entries of `objective`, from the first on, are values of the bound.
+    n_bound: int = 0
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.objective) - 1
+
+
+def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLassoResult | None, tol: float):
+    """Ω ← argmin J(α, ·), warm-started; an inexact solve that would raise J is repeated more tightly, then refused."""
+    S, L = problem.network_problem(scatter)
+    before = np.inf if network is None else glasso_objective(S, L, network.precision)
+    with warnings.catch_warnings():
+        # The outer loop is what has to converge, and reports it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for tightening in (1.0, 1e-3):
+            found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=1000)
+            if found.objective <= before:
+                return found
+    return network
+
+
+def empty_state(problem: Problem, tol: float) -> State:
+    """No input is used (α at the prior's resting value) and Ω is the graphical lasso of Y's covariance."""
+    alpha = np.full(problem.d, problem.alpha_prior.resting_alpha(problem.m))
+    return State(alpha, update_network(problem, problem.yty, None, tol))

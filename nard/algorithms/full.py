@@ -1,0 +1,80 @@
+"""Full NARD: all α_i are updated together, then Ω by the graphical lasso; a last exact sweep ends it.
+
+Given Ω, with γ_i = 1 − α_iΣ_ii the effective number of parameters of input i,
+
+    MacKay:  α_i ← (mγ_i + 2a − 2)/(μ_iᵀΩμ_i + 2b),        EM:  α_i ← (m + 2a − 2)/(mΣ_ii + μ_iᵀΩμ_i + 2b).
+
+EM never raises J but hardly prunes; MacKay's form is far quicker yet may overshoot, so its step is halved on the
+scale of ln α until J falls, and EM's is taken where that fails.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nard.algorithms.evidence import Fit, Posterior, Problem, State, posterior, update_network
+from nard.algorithms.sequential import finish
+
+__all__ = ["fit_full"]
+
+# While Ω still is the start's, α is brought near its optimum first: a poor α would otherwise be absorbed by V.
+_SETTLE_STEPS = 25
+_SETTLE_TOL = 1e-3
+_HALVINGS = 4
+
+
+def _batch_update(problem: Problem, post: Posterior, alpha: np.ndarray, omega: np.ndarray, update: str) -> np.ndarray:
+    """The proposed α of the active inputs."""
+    prior, m = problem.alpha_prior, problem.m
+    old = alpha[post.active]
+    weight = np.einsum("ij,ij->i", post.mean @ omega, post.mean)
+    em = (m + 2.0 * prior.a - 2.0) / (m * post.sigma + weight + 2.0 * prior.b)
+    if update == "em":
+        return em
+    s, q2 = post.leave_one_out(alpha, omega)
+    numerator = m * s / (old + s) + 2.0 * (prior.a - 1.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        mackay = np.where(numerator > 0, numerator / (weight + 2.0 * prior.b), em)
+    # An input that J would rather do without, and that hardly matters any more, is pruned outright.
+    if prior.is_flat:
+        mackay[(q2 <= m * s) & (s < 1e-2 * old)] = np.inf
+    return mackay
+
+
+def _descend(problem, alpha, omega, post, value, update):
+    """One batch step in α that does not raise J: returns α, its posterior and J."""
+    active = post.active
+    old = alpha[active]
+    for attempt in (update, "em"):
+        proposal = _batch_update(problem, post, alpha, omega, attempt)
+        for halving in range(_HALVINGS if attempt == "mackay" else 1):
+            trial = alpha.copy()
+            step = 0.5**halving
+            trial[active] = proposal if halving == 0 else old ** (1 - step) * np.minimum(proposal, 1e3 * old) ** step
+            found = posterior(problem, trial)
+            trial_value = problem.objective(found.logdet, found.scatter, trial, omega)
+            if trial_value <= value:
+                return trial, found, trial_value
+    return alpha, post, value
+
+
+def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_iter=500, report=None) -> Fit:
+    """Batch descent on J from ``start``, whose α must be finite for every input that may enter in a batch step."""
+    tolerance = tol * problem.scale
+    alpha, network = start.alpha, start.network
+    post = posterior(problem, alpha)
+    value = problem.objective(post.logdet, post.scatter, alpha, network.precision)
+    objective, settled = [value], False
+    while len(objective) <= max_iter:
+        alpha, post, value = _descend(problem, alpha, network.precision, post, value, update)
+        fell = objective[-1] - value
+        if settled:
+            network = update_network(problem, post.scatter, network, tol)
+            value = problem.objective(post.logdet, post.scatter, alpha, network.precision)
+        objective.append(value)
+        if report is not None:
+            report(value, alpha, network.precision)
+        if settled and objective[-2] - value <= tolerance:
+            break
+        settled = settled or fell <= max(tolerance, _SETTLE_TOL * problem.scale) or len(objective) > _SETTLE_STEPS
+    return finish(problem, State(alpha, network), objective, tol, max_iter, report)

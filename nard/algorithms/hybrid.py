@@ -1,0 +1,87 @@
+"""Hybrid NARD: inputs are chosen as in Sequential NARD, W and V follow the surrogate's updates.
+
+The objective is J with the residual term left open in W,
+
+    H(W, α, Ω) = m ln|C| − N ln|Ω| + Tr(Ω[(Y−XWᵀ)ᵀ(Y−XWᵀ) + W K Wᵀ]) + penalties ≥ J(α, Ω),
+
+with equality at the posterior mean. A sweep over the α_i lowers J exactly; then W follows by the majorised steps
+W ← (ρW + EᵀX)(ρI + K)⁻¹, extrapolated, until H is below its last value and settles, and V is the graphical lasso of
+(EᵀE + WKWᵀ)/N. No posterior covariance is formed until the end, where exact sweeps on J finish the fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.evidence import Fit, Problem, State, update_network
+from nard.algorithms.sequential import _FEWEST_MOVES, _MOVE_FRACTION, finish
+from nard.algorithms.surrogate import ActiveInputs, ridge_scatter
+
+__all__ = ["fit_hybrid"]
+
+_MAX_STEPS = 200
+
+
+def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
+    """Majorised steps in W until H ≤ target and a step gains less than the tolerance: returns W, EᵀE + WᵀKW and H.
+
+    The extrapolation restarts whenever H rises. H tends to J, which is below ``target``; should the steps be too slow
+    to get there, None is returned.
+    """
+    rho = inputs.rho
+    cross, scatter = inputs.products(W)
+    scatter = ridge_scatter(scatter, W, alpha)
+    value = problem.objective(logdet, scatter, alpha, omega)
+    previous, previous_cross, momentum = W, cross, 1.0
+    for _ in range(_MAX_STEPS):
+        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+        e = (momentum - 1.0) / grown
+        step = (1.0 + e) * (rho * W + cross) - e * (rho * previous + previous_cross)
+        new_W = step / (rho + alpha)[:, None]
+        new_cross, residual = inputs.products(new_W)
+        new_scatter = ridge_scatter(residual, new_W, alpha)
+        new_value = problem.objective(logdet, new_scatter, alpha, omega)
+        if new_value > value:
+            if momentum == 1.0:
+                break
+            momentum = 1.0
+            continue
+        gained = value - new_value
+        previous, previous_cross, momentum = W, cross, grown
+        W, cross, scatter, value = new_W, new_cross, new_scatter, new_value
+        if value <= target and gained <= tolerance:
+            break
+    return (W, scatter, value) if value <= target else None
+
+
+def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
+    """Descent on H from ``start``, then on J."""
+    tolerance = tol * problem.scale
+    coordinates, network = Coordinates(problem, start.alpha), start.network
+    value = problem.objective(coordinates.logdet, coordinates.scatter, start.alpha, network.precision)
+    objective = [value]
+    W = np.zeros((problem.d, problem.m))
+    active = np.isfinite(coordinates.alpha)
+    W[active] = coordinates.Q[active] / coordinates.alpha[active, None]
+    while len(objective) <= max_iter:
+        coordinates.sweep(network.precision, _MOVE_FRACTION * tolerance, max_moves=max(_FEWEST_MOVES, problem.d))
+        coordinates.refresh()
+        active = np.flatnonzero(np.isfinite(coordinates.alpha))
+        alpha = coordinates.alpha[active]
+        followed = _follow(
+            problem, ActiveInputs(problem, active), alpha, W[active], network.precision,
+            coordinates.logdet, value, 0.1 * tolerance,
+        )  # fmt: skip
+        if followed is None:  # too slow: the posterior mean itself, μ_i = Q_i/α_i
+            followed = coordinates.Q[active] / alpha[:, None], coordinates.scatter, None
+        W = np.zeros((problem.d, problem.m))
+        W[active], scatter, _ = followed
+        network = update_network(problem, scatter, network, tol)
+        value = problem.objective(coordinates.logdet, scatter, alpha, network.precision)
+        objective.append(value)
+        if report is not None:
+            report(value, coordinates.alpha, network.precision)
+        if objective[-2] - value <= tolerance:
+            break
+    return finish(problem, State(coordinates.alpha, network), objective, tol, max_iter, report, bound=True)

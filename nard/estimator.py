@@ -1,0 +1,468 @@
+"""The scikit-learn estimator :class:`NARD`: checks, units and names around the functions that do the work."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nard.algorithms import METHODS, RoughPass, make_problem, minimise, starting_state
+from nard.algorithms.evidence import ColumnCovariance, posterior
+from nard.findings import FindingsMixin, relevance_table
+from nard.kernels import make_feature_map
+from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.selection import EdgeTest, EntryTest, edge_test, entry_test, input_test
+from nard.tuning import Scaler, Settings, cross_validate, ebic_path, lam_grid, log_density, residual_degrees, sparse_fit
+from nard.validation import check_missing, check_outputs, check_same_samples, column_names, is_number, require
+
+__all__ = ["NARD"]
+
+_N_FOLDS = 5
+_FEWEST_SAMPLES = 3
+
+
+class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Network automatic relevance determination: sparse multi-output regression with a sparse residual network.
+
+    The model is Y = WX + E, the columns of E ~ N(0, V) with Ω = V⁻¹ sparse, W ~ MN(0, V, diag(α)⁻¹). The precisions α
+    and Ω minimise the penalised negative log evidence
+
+        J(α, Ω) = m ln|C| − N ln|Ω| + Tr(Ω Y C⁻¹Yᵀ) + N λ Σ_{i≠j} sqrt(v_i v_j) |ω_ij| (+ hyperprior terms),
+
+    C = I + Xᵀ diag(α)⁻¹ X, with v the residual variances from a first rough pass, so that λ acts on the scale of the
+    residual correlations whatever the units of Y. Inputs whose α is infinite are pruned. Which inputs, which
+    input → output associations and which edges between outputs are real is decided by calibrated tests at a false
+    discovery rate (:meth:`relevance`, :meth:`associations`, :meth:`edges`), never by being non-zero.
+
+    Parameters
+    ----------
+    method : {"sequential", "full", "surrogate", "hybrid"}, default="sequential"
+        How J is minimised. All four end at a stationary point of J, as a rule the same one; they differ in the way.
+    lam : float or {"cv", "ebic"}, default="cv"
+        Network penalty λ, on the scale of residual correlations (0.05 to 0.3 is common). "cv": 5-fold
+        cross-validated likelihood of held-out samples; "ebic": extended BIC.
+    alpha_prior : None or ("gamma", a, b), default=None
+        Hyperprior on every α. Under a Gamma prior no input is ever pruned exactly.
+    cov_prior : None or ("inverse-wishart", psi, nu), default=None
+        Hyperprior on V. A number ``psi`` stands for psi times the diagonal matrix of the outputs' variances.
+    kernel : {None, "polynomial", "rbf"}, default=None
+        Feature map for Y = WΦ(X) + E. The fitted coefficients and findings are then those of Φ's features.
+    kernel_params : dict, optional
+        Parameters of the feature map, for instance ``{"degree": 3}`` or ``{"gamma": 0.1, "n_components": 200}``.
+    update : {"mackay", "em"}, default="mackay"
+        The batch update of α in ``method="full"``. EM hardly prunes and is slow.
+    order : {"greedy", "random"}, default="greedy"
+        In ``method="sequential"``, whether the input that lowers J most goes next, or a random one (the paper's).
+    refit : {"auto", True, False}, default="auto"
+        Whether ``coef_`` is the sparse refit on the selected entries (True), the posterior mean (False), or whichever
+        predicts held-out samples better ("auto", 5-fold cross-validation).
+    fdr : float, default=0.05
+        False discovery rate at which entries enter the sparse refit.
+    standardize : bool, default=True
+        Scale the columns of X and Y to unit variance for the fit. They are always centred.
+    tol : float, default=1e-4
+        The fit has converged when an outer step lowers J by less than ``tol`` · N · m.
+    max_iter : int, default=500
+        Most outer steps.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds, of the random order and of the RBF map. None is a fixed seed too: two fits of the same
+        data agree.
+    verbose : bool, default=False
+        Print every outer step.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients in the units of the data: ``sparse_coef_`` or ``posterior_coef_``, see ``refit``.
+    intercept_ : ndarray of shape (n_targets,)
+        What is added to ``coef_ @ x``.
+    posterior_coef_, sparse_coef_ : ndarray of shape (n_targets, n_features)
+        Posterior mean of W, and the refit on the selected entries.
+    alpha_ : ndarray of shape (n_features,)
+        ARD precisions for standardised inputs, inf where the input is pruned.
+    active_ : ndarray of bool of shape (n_features,)
+        Inputs with a finite α. This is not a selection: see :meth:`relevance`.
+    precision_, covariance_ : ndarray of shape (n_targets, n_targets)
+        Residual Ω and V that belong to ``coef_``, in the units of the data.
+    objective_ : ndarray
+        J after every outer step; it never rises. The surrogate methods first record an upper bound of J, in the first
+        ``n_bound_`` entries.
+    n_bound_ : int
+        How many entries of ``objective_`` are values of the bound; 0 for ``full`` and ``sequential``.
+    n_iter_ : int
+        Outer steps.
+    converged_ : bool
+        Whether the last step fell below the tolerance.
+    lam_ : float
+        The λ used.
+    lam_path_ : DataFrame or None
+        λ tried, with scores; None if λ was given. :func:`nard.figures.plot_lam_path` draws it.
+    refit_ : bool
+        Whether ``coef_`` is the sparse refit.
+    refit_scores_ : dict or None
+        Held-out log-likelihoods of "posterior" and "sparse", if ``refit="auto"``.
+    feature_labels_, target_labels_ : list of str
+        Names used in the tables: DataFrame columns, or x0, x1, … and y0, y1, …
+
+    References
+    ----------
+    Zhang, H. et al. (2025). Efficient Network Automatic Relevance Determination. ICML.
+
+    Examples
+    --------
+    >>> from nard import NARD
+    >>> from nard.simulate import make_regression
+    >>> data = make_regression(n_samples=150, n_features=20, n_targets=6, random_state=0)
+    >>> model = NARD().fit(data.X, data.Y)
+    >>> model.coef_.shape, model.precision_.shape
+    ((6, 20), (6, 6))
+    >>> found = set(model.relevance().query("selected").feature)
+    >>> found == {f"x{i}" for i in data.relevant.nonzero()[0]}
+    True
+    """
+
+    def __init__(
+        self,
+        method="sequential",
+        lam="cv",
+        alpha_prior=None,
+        cov_prior=None,
+        kernel=None,
+        kernel_params=None,
+        update="mackay",
+        order="greedy",
+        refit="auto",
+        fdr=0.05,
+        standardize=True,
+        tol=1e-4,
+        max_iter=500,
+        random_state=None,
+        verbose=False,
+    ):
+        self.method = method
+        self.lam = lam
+        self.alpha_prior = alpha_prior
+        self.cov_prior = cov_prior
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.update = update
+        self.order = order
+        self.refit = refit
+        self.fdr = fdr
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, Y):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs. Constant columns are allowed; they are pruned.
+        Y : array-like, DataFrame or Series of shape (n_samples, n_targets) or (n_samples,)
+            Outputs. Constant columns are an error.
+
+        Returns
+        -------
+        NARD
+            The fitted estimator itself.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(100, 10, 4, random_state=0)
+        >>> model = NARD(lam=0.1, refit=False).fit(data.X, data.Y)
+        >>> model.converged_
+        True
+        """
+        self._check_parameters()
+        X, Y = self._validated(X, Y)
+        seed = _seed(self.random_state)
+        features = self._map_inputs(X, seed, fit=True)
+        scaler = Scaler(features, Y, self.standardize)
+        self._scaler = scaler
+        settings = Settings(make_alpha_prior(self.alpha_prior, Y.shape[1]), self.cov_prior, self.standardize, self.fdr)
+        cov_prior = make_covariance_prior(self.cov_prior, scaler.outputs(Y).var(axis=0), scaler.y_scale)
+        self._warn_of_degenerate_prior(features, settings)
+
+        rough = RoughPass(scaler.inputs(features), scaler.outputs(Y), cov_prior)
+        self._tune(features, Y, rough, settings, cov_prior, seed)
+        problem = make_problem(
+            scaler.inputs(features), scaler.outputs(Y), self.lam_, rough.variances, settings.alpha_prior, cov_prior
+        )
+        fit = minimise(
+            problem,
+            starting_state(problem, rough, self.method, self.tol),
+            self.method,
+            update=self.update,
+            order=self.order,
+            rng=np.random.default_rng(seed),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            report=_print_step if self.verbose else None,
+        )
+        self._keep(problem, fit)
+        if not fit.converged:
+            warnings.warn(
+                f"NARD stopped after max_iter={self.max_iter} outer steps before J settled to tol={self.tol:g}: "
+                "raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X, return_std=False):
+        """Predict the outputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Also return the standard deviation of the predictive density.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_targets)
+            Predictions; one-dimensional if Y was.
+        std : ndarray, same shape as ``mean``
+            Only if ``return_std``: sqrt(V_ii (1 + xᵀΣx)) for the posterior mean, sqrt(V_ii) for the sparse refit.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(100, 10, 4, random_state=0)
+        >>> mean, std = NARD(lam=0.1).fit(data.X, data.Y).predict(data.X[:2], return_std=True)
+        >>> mean.shape, std.shape
+        ((2, 4), (2, 4))
+        """
+        features = self._validated_inputs(X)
+        mean = features @ self.coef_.T + self.intercept_
+        if not return_std:
+            return mean[:, 0] if self._one_dimensional else mean
+        std = np.sqrt(np.outer(self._inflation(features), np.diag(self.covariance_)))
+        return (mean[:, 0], std[:, 0]) if self._one_dimensional else (mean, std)
+
+    def log_likelihood(self, X, Y):
+        """Mean log density per sample under the predictive distribution N(prediction, V(1 + xᵀΣx)).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as a rule held out from the fit.
+        Y : array-like of shape (n_samples, n_targets) or (n_samples,)
+            Outputs.
+
+        Returns
+        -------
+        float
+            The mean over the samples.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(200, 10, 4, random_state=0)
+        >>> model = NARD(lam=0.1).fit(data.X[:150], data.Y[:150])
+        >>> empty = NARD(lam=0.1).fit(0 * data.X[:150], data.Y[:150])
+        >>> model.log_likelihood(data.X[150:], data.Y[150:]) > empty.log_likelihood(data.X[150:], data.Y[150:])
+        True
+        """
+        features = self._validated_inputs(X)
+        Y = np.asarray(Y, dtype=float)
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        if Y.shape != (len(features), len(self.intercept_)):
+            raise ValueError(f"Y must have shape {(len(features), len(self.intercept_))}, found {Y.shape}.")
+        residuals = (Y - features @ self.coef_.T - self.intercept_) / self._scaler.y_scale
+        density = log_density(residuals, self._network, self._inflation(features))
+        return float(density.mean() - np.log(self._scaler.y_scale).sum())
+
+    def relevance(self, fdr=0.05) -> pd.DataFrame:
+        """Inputs with the test of whether they drive any output, most significant first.
+
+        Parameters
+        ----------
+        fdr : float, default=0.05
+            False discovery rate among the rows with ``selected`` true (Benjamini and Hochberg).
+
+        Returns
+        -------
+        DataFrame
+            One row per input: ``feature``, ``alpha``, ``statistic`` (χ² with n_targets degrees of freedom under the
+            null), ``pvalue``, ``qvalue``, ``selected``.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(100, 10, 4, random_state=0)
+        >>> NARD(lam=0.1).fit(data.X, data.Y).relevance().columns.tolist()
+        ['feature', 'alpha', 'statistic', 'pvalue', 'qvalue', 'selected']
+        """
+        self._check_fitted()
+        return relevance_table(self.feature_labels_, self.alpha_, self.input_test_, fdr)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        return tags
+
+    # What follows is not public.
+
+    def _check_parameters(self):
+        require(self.method in METHODS, "method", self.method, f"one of {METHODS}")
+        lam_ok = self.lam in ("cv", "ebic") if isinstance(self.lam, str) else is_number(self.lam) and self.lam >= 0
+        require(lam_ok, "lam", self.lam, 'a number ≥ 0, "cv" or "ebic"')
+        require(self.kernel in (None, "polynomial", "rbf"), "kernel", self.kernel, 'None, "polynomial" or "rbf"')
+        require(self.update in ("mackay", "em"), "update", self.update, '"mackay" or "em"')
+        require(self.order in ("greedy", "random"), "order", self.order, '"greedy" or "random"')
+        require(self.refit in ("auto", True, False), "refit", self.refit, '"auto", True or False')
+        require(is_number(self.fdr) and 0 < self.fdr < 1, "fdr", self.fdr, "a number between 0 and 1")
+        require(is_number(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
+        require(is_number(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "an integer ≥ 1")
+
+    def _validated(self, X, Y):
+        """Checked float arrays; remembers names and whether Y was one-dimensional."""
+        if Y is None:
+            raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None.")
+        for data, what in ((X, "X"), (Y, "Y")):
+            check_missing(data, what)
+        feature_names = column_names(X, "x", "X")
+        target_names = column_names(Y, "y", "Y")
+        check_same_samples(X, Y)
+        X, Y = validate_data(
+            self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
+        )
+        Y = Y.astype(float)
+        self._one_dimensional = Y.ndim == 1
+        Y = Y[:, None] if self._one_dimensional else Y
+        check_outputs(Y, target_names)
+        self.feature_labels_, self.target_labels_ = feature_names, target_names
+        return X, Y
+
+    def _map_inputs(self, X, seed, fit=False):
+        """X itself, or Φ of the standardised X; names follow."""
+        if self.kernel is None:
+            return X
+        if fit:
+            self._input_scaler = Scaler(X, X, standardize=True)
+            self._feature_map = make_feature_map(self.kernel, self.kernel_params, *X.shape, seed)
+            mapped = self._feature_map.fit_transform(self._input_scaler.inputs(X))
+            if self.kernel == "polynomial" and hasattr(self._feature_map, "powers_"):
+                names = self._feature_map.get_feature_names_out(self.feature_labels_)
+            else:
+                names = self._feature_map.get_feature_names_out()
+            self.feature_labels_ = [str(name) for name in names]
+            return mapped
+        return self._feature_map.transform(self._input_scaler.inputs(X))
+
+    def _validated_inputs(self, X):
+        self._check_fitted()
+        return self._map_inputs(validate_data(self, X, dtype=float, reset=False), None)
+
+    def _warn_of_degenerate_prior(self, features, settings):
+        prior = settings.alpha_prior
+        if prior.a < 1 and self.cov_prior is None and features.shape[1] >= features.shape[0]:
+            warnings.warn(
+                f"alpha_prior with shape a = {prior.a:g} < 1 and at least as many inputs ({features.shape[1]}) as "
+                f"samples ({features.shape[0]}): J falls without bound as all α and V shrink together, and the fit "
+                "ends at a residual variance of nearly zero. Take a ≥ 1, or set cov_prior.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _tune(self, features, Y, rough, settings, cov_prior, seed):
+        """Sets lam_, lam_path_, refit_ and refit_scores_."""
+        report = _print_lam if self.verbose else None
+        self.lam_path_, self.refit_scores_ = None, None
+        lams = lam_grid(rough) if isinstance(self.lam, str) else np.array([float(self.lam)])
+        self.lam_ = float(lams[0])
+        if self.lam == "ebic":
+            scaler = self._scaler
+            self.lam_path_, self.lam_ = ebic_path(
+                scaler.inputs(features), scaler.outputs(Y), lams, rough, settings, cov_prior, report
+            )
+            lams = np.array([self.lam_])
+        self.refit_ = self.refit is True
+        if self.lam == "cv" or self.refit == "auto":
+            validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", report)
+            if self.lam == "cv":
+                self.lam_path_, self.lam_ = validation.path, validation.lam
+            if self.refit == "auto":
+                self.refit_scores_ = {"posterior": validation.posterior_score, "sparse": validation.sparse_score}
+                self.refit_ = validation.sparse_score > validation.posterior_score
+
+    def _keep(self, problem, fit):
+        """Everything that the fitted model shows, in the units of the data."""
+        state, scaler = fit.state, self._scaler
+        coordinates, sparse = sparse_fit(problem, state, self.lam_, self.fdr)
+        post = posterior(problem, state.alpha)
+        mean = np.zeros((problem.d, problem.m))
+        mean[post.active] = post.mean
+
+        weight_units = scaler.y_scale / scaler.x_scale[:, None]
+        self.posterior_coef_ = (mean * weight_units).T
+        self.sparse_coef_ = (sparse.coef * weight_units).T
+        self.coef_ = self.sparse_coef_ if self.refit_ else self.posterior_coef_
+        self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
+        self.alpha_ = state.alpha
+        self.active_ = np.isfinite(state.alpha)
+
+        units = np.outer(scaler.y_scale, scaler.y_scale)
+        self._network = sparse.network if self.refit_ else state.network
+        self.precision_ = self._network.precision / units
+        self.covariance_ = self._network.covariance * units
+        self._column_covariance = None if self.refit_ else ColumnCovariance(problem, state.alpha)
+
+        self.objective_ = np.array(fit.objective)
+        self.n_bound_ = fit.n_bound
+        self.n_iter_ = fit.n_iter
+        self.converged_ = fit.converged
+
+        # Findings are tested under the model that predicts: entries and edges of the refit given its support, or of
+        # the posterior.
+        if self.refit_:
+            entries, edges = sparse.entries, edge_test(sparse.residual_covariance, float(sparse.degrees.mean()))
+        else:
+            entries = entry_test(coordinates, state, residual_degrees(problem, coordinates))
+            degrees = max(problem.n - 1.0, 1.0)
+            edges = edge_test(coordinates.scatter / degrees, degrees)
+        self.input_test_ = input_test(coordinates, state)
+        self.entry_test_ = EntryTest(entries.weight * weight_units, entries.sd * weight_units, entries.pvalue)
+        self.edge_test_ = EdgeTest(edges.precision / units, edges.z, edges.pvalue)
+
+    def _inflation(self, features):
+        """1 + xᵀΣx, the factor by which uncertainty in W widens the predictive covariance."""
+        if self._column_covariance is None:
+            return np.ones(len(features))
+        return 1.0 + self._column_covariance.variance(self._scaler.inputs(features))
+
+    def _check_fitted(self):
+        check_is_fitted(self, "coef_")
+
+
+def _seed(random_state) -> int:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        draw = random_state.randint if isinstance(random_state, np.random.RandomState) else random_state.integers
+        return int(draw(2**31 - 1))
+    return int(random_state)
+
+
+def _print_step(value, alpha, omega):
+    edges = np.count_nonzero(np.triu(omega, 1))
+    print(f"J = {value:.6g}   active inputs {np.isfinite(alpha).sum()}   edges {edges}", flush=True)
+
+
+def _print_lam(row):
+    print(f"λ = {row['lam']:.4g}   score {row['score']:.6g}   edges {row['n_edges']:.0f}", flush=True)

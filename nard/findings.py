@@ -1,0 +1,150 @@
+"""The tables of findings, each row with its q-value, and the methods that every estimator offers on them."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from nard.networks import findings_graph
+from nard.selection import EdgeTest, EntryTest, InputTest, benjamini_hochberg
+from nard.validation import is_number, require
+
+__all__ = ["FindingsMixin", "association_table", "edge_table", "relevance_table"]
+
+
+def _with_decision(table: pd.DataFrame, fdr: float) -> pd.DataFrame:
+    """Adds qvalue and selected; the most significant rows come first."""
+    require(is_number(fdr) and 0 < fdr < 1, "fdr", fdr, "a number between 0 and 1")
+    table["qvalue"] = benjamini_hochberg(table["pvalue"].to_numpy())
+    table["selected"] = table["qvalue"] <= fdr
+    return table.sort_values("pvalue", kind="stable", ignore_index=True)
+
+
+def relevance_table(features, alpha, test: InputTest, fdr: float) -> pd.DataFrame:
+    table = pd.DataFrame({"feature": features, "alpha": alpha, "statistic": test.statistic, "pvalue": test.pvalue})
+    return _with_decision(table, fdr)
+
+
+def association_table(features, targets, test: EntryTest, fdr: float) -> pd.DataFrame:
+    d, m = test.weight.shape
+    table = pd.DataFrame(
+        {
+            "feature": np.repeat(np.asarray(features, dtype=object), m),
+            "target": np.tile(np.asarray(targets, dtype=object), d),
+            "weight": test.weight.ravel(),
+            "sd": test.sd.ravel(),
+            "z": test.z.ravel(),
+            "pvalue": test.pvalue.ravel(),
+        }
+    )
+    return _with_decision(table, fdr)
+
+
+def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
+    rows, columns = np.triu_indices(len(targets), 1)
+    names = np.asarray(targets, dtype=object)
+    scale = np.sqrt(np.diag(test.precision))
+    partial = -test.precision[rows, columns] / (scale[rows] * scale[columns])
+    table = pd.DataFrame(
+        {
+            "source": names[rows],
+            "target": names[columns],
+            "precision": test.precision[rows, columns],
+            "partial_correlation": np.clip(partial, -1.0, 1.0),
+            "z": test.z[rows, columns],
+            "pvalue": test.pvalue[rows, columns],
+        }
+    )
+    return _with_decision(table, fdr)
+
+
+class FindingsMixin:
+    """``associations``, ``edges`` and ``to_networkx`` of an estimator with fitted tests in the units of the data.
+
+    It provides ``_check_fitted()``, ``feature_labels_``, ``target_labels_``, ``entry_test_``, ``edge_test_``.
+    """
+
+    def associations(self, fdr: float = 0.05) -> pd.DataFrame:
+        """Input → output associations with their tests, most significant first.
+
+        Parameters
+        ----------
+        fdr : float, default=0.05
+            False discovery rate among the rows with ``selected`` true (Benjamini and Hochberg).
+
+        Returns
+        -------
+        DataFrame
+            One row per entry of W: ``feature``, ``target``, ``weight`` (an estimate without shrinkage, in the units of
+            the data), ``sd``, ``z`` = weight/sd, ``pvalue``, ``qvalue``, ``selected``.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(100, 8, 3, random_state=0)
+        >>> table = NARD(lam=0.1).fit(data.X, data.Y).associations()
+        >>> table.columns.tolist()
+        ['feature', 'target', 'weight', 'sd', 'z', 'pvalue', 'qvalue', 'selected']
+        >>> len(table)
+        24
+        """
+        self._check_fitted()
+        return association_table(self.feature_labels_, self.target_labels_, self.entry_test_, fdr)
+
+    def edges(self, fdr: float = 0.05) -> pd.DataFrame:
+        """Output – output edges of the residual network with their tests, most significant first.
+
+        Parameters
+        ----------
+        fdr : float, default=0.05
+            False discovery rate among the rows with ``selected`` true (Benjamini and Hochberg).
+
+        Returns
+        -------
+        DataFrame
+            One row per pair of outputs: ``source``, ``target``, ``precision`` (de-sparsified, in the units of the
+            data), ``partial_correlation``, ``z``, ``pvalue``, ``qvalue``, ``selected``.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(200, 5, 4, edge_probability=0.4, random_state=0)
+        >>> edges = NARD(lam=0.1).fit(data.X, data.Y).edges()
+        >>> edges.columns.tolist()
+        ['source', 'target', 'precision', 'partial_correlation', 'z', 'pvalue', 'qvalue', 'selected']
+        """
+        self._check_fitted()
+        return edge_table(self.target_labels_, self.edge_test_, fdr)
+
+    def to_networkx(self, fdr: float = 0.05, associations: bool = False) -> nx.Graph:
+        """The selected edges as a graph whose nodes are the outputs.
+
+        Parameters
+        ----------
+        fdr : float, default=0.05
+            False discovery rate of the edges (and of the associations).
+        associations : bool, default=False
+            Also add the inputs with a selected association, and those associations.
+
+        Returns
+        -------
+        networkx.Graph
+            Nodes have ``label`` and ``kind`` ("target" or "feature"); edges have ``kind`` ("edge" or "association"),
+            ``weight`` (partial correlation or regression weight), ``sign`` and ``qvalue``: plain Python values, ready
+            for GraphML.
+
+        Examples
+        --------
+        >>> from nard import NARD
+        >>> from nard.simulate import make_regression
+        >>> data = make_regression(200, 5, 4, edge_probability=0.4, random_state=0)
+        >>> graph = NARD(lam=0.1).fit(data.X, data.Y).to_networkx()
+        >>> sorted(graph.nodes)
+        ['y0', 'y1', 'y2', 'y3']
+        """
+        self._check_fitted()
+        table = self.associations(fdr) if associations else None
+        return findings_graph(self.target_labels_, self.edges(fdr), table)

@@ -1,0 +1,52 @@
+"""Feature maps Φ for the nonlinear model Y = WΦ(X) + E, from scikit-learn's transformers.
+
+* ``"polynomial"``: all monomials up to a degree (default 2), named after their inputs. With ``n_components`` in the
+  parameters, a Nyström approximation of the polynomial kernel instead, for when the monomials are too many.
+* ``"rbf"``: a Nyström map of the Gaussian kernel exp(−γ‖x − x'‖²), γ = 1/d by default, from ``n_components`` of the
+  samples (default: at most 300).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.kernel_approximation import Nystroem
+from sklearn.preprocessing import PolynomialFeatures
+
+__all__ = ["make_feature_map"]
+
+_RBF_COMPONENTS = 300
+_MOST_MONOMIALS = 100_000
+
+
+def make_feature_map(kernel: str, params: dict | None, n: int, d: int, seed: int):
+    """An unfitted transformer for standardised inputs with n samples and d columns."""
+    params = dict(params or {})
+    if kernel == "polynomial" and "n_components" not in params:
+        params = {"degree": 2, "include_bias": False, **params}
+        monomials = math.comb(d + params["degree"], params["degree"])
+        if monomials > _MOST_MONOMIALS:
+            raise ValueError(
+                f"kernel='polynomial': {d} inputs have {monomials:,} monomials of degree ≤ {params['degree']}. "
+                "Pass kernel_params={'n_components': 500} for a Nyström approximation with 500 features."
+            )
+        return _build(PolynomialFeatures, params)
+    defaults = {"gamma": 1.0 / d, "n_components": _RBF_COMPONENTS, "random_state": seed}
+    if kernel == "polynomial":
+        defaults |= {"kernel": "poly", "degree": 2, "coef0": 1.0}
+    elif kernel == "rbf":
+        defaults |= {"kernel": "rbf"}
+    else:
+        raise ValueError(f"kernel must be None, 'polynomial' or 'rbf', found {kernel!r}.")
+    params = defaults | params
+    params["n_components"] = int(np.minimum(params["n_components"], n))
+    return _build(Nystroem, params)
+
+
+def _build(transformer, params):
+    try:
+        return transformer(**params)
+    except TypeError as error:
+        known = sorted(transformer().get_params())
+        raise ValueError(f"kernel_params: {error}. Known parameters: {', '.join(known)}.") from None

@@ -1,0 +1,201 @@
+"""The choice of λ, and of the sparse refit against the posterior mean, by held-out likelihood or eBIC.
+
+Cross-validation scores the held-out fold under the predictive density N(μx, V(1 + xᵀΣx)), without the penalty (the
+score printed in the paper adds it and is computed on the training folds, which always picks the smallest λ). The folds
+walk one path of λ together, from the largest down, each fit starting from its last; they stop once the score has
+fallen for a while. All methods reach the same optimum, so the path is always walked by Sequential NARD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import KFold
+
+from nard.algorithms import RoughPass, State, make_problem, starting_state
+from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
+from nard.algorithms.sequential import fit_sequential
+from nard.covariance import GraphicalLassoResult, log_determinant
+from nard.priors import AlphaPrior, make_covariance_prior
+from nard.selection import SparseFit, refit
+from nard.selection.significance import effective_parameters, entry_test
+
+__all__ = ["Scaler", "Settings", "cross_validate", "ebic_path", "lam_grid", "log_density"]
+
+_N_LAMS = 15
+_SMALLEST_LAM = 0.02  # of the largest
+_PATIENCE = 3
+# The path's fits need not be as exact as the final one.
+_PATH_TOL = 1e-3
+_EBIC_GAMMA = 0.5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit needs besides the data and λ."""
+
+    alpha_prior: AlphaPrior
+    cov_prior: tuple | None
+    standardize: bool
+    fdr: float
+
+
+class Scaler:
+    """Centres X and Y and, if asked to, scales their columns to unit variance. Constant columns stay unscaled."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, standardize: bool):
+        self.x_mean, self.y_mean = X.mean(axis=0), Y.mean(axis=0)
+        self.x_scale, self.y_scale = np.ones(X.shape[1]), np.ones(Y.shape[1])
+        if standardize:
+            self.x_scale, self.y_scale = _scales(X), _scales(Y)
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.x_mean) / self.x_scale
+
+    def outputs(self, Y: np.ndarray) -> np.ndarray:
+        return (Y - self.y_mean) / self.y_scale
+
+
+def _scales(A: np.ndarray) -> np.ndarray:
+    deviation = A.std(axis=0)
+    # A constant column's computed deviation is rounding error, not zero.
+    constant = deviation <= 1e-12 * np.abs(A).max(axis=0, initial=0.0)
+    return np.where(constant, 1.0, deviation)
+
+
+def log_density(residuals: np.ndarray, network: GraphicalLassoResult, inflation: np.ndarray) -> np.ndarray:
+    """ln N(residual; 0, V·inflation) of every sample."""
+    m = residuals.shape[1]
+    mahalanobis = np.einsum("ij,ij->i", residuals @ network.precision, residuals)
+    constant = log_determinant(network.precision) - m * np.log(2.0 * np.pi)
+    return 0.5 * (constant - m * np.log(inflation) - mahalanobis / inflation)
+
+
+def sparse_fit(problem: Problem, state: State, lam: float, fdr: float) -> tuple[Coordinates, SparseFit]:
+    """Tests and refit at a fitted state; also the coordinates that the tests came from."""
+    coordinates = Coordinates(problem, state.alpha)
+    entries = entry_test(coordinates, state, residual_degrees(problem, coordinates))
+    return coordinates, refit(problem, state.alpha, entries, state.omega, lam, fdr)
+
+
+def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
+    """N − 1 less the inputs' effective parameters, at least one."""
+    return max(problem.n - 1.0 - effective_parameters(problem, coordinates), 1.0)
+
+
+class _Fold:
+    """One training fold walking down the path of λ, and its held-out samples."""
+
+    def __init__(self, X, Y, train, test, settings: Settings):
+        scaler = Scaler(X[train], Y[train], settings.standardize)
+        self.X, self.Y = scaler.inputs(X[train]), scaler.outputs(Y[train])
+        self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
+        self.log_units = float(np.log(scaler.y_scale).sum())
+        self.settings = settings
+        self.cov_prior = make_covariance_prior(settings.cov_prior, self.Y.var(axis=0), scaler.y_scale)
+        self.rough = RoughPass(self.X, self.Y, self.cov_prior)
+        self.state: State | None = None
+
+    def _problem(self, lam):
+        return make_problem(self.X, self.Y, lam, self.rough.variances, self.settings.alpha_prior, self.cov_prior)
+
+    def advance(self, lam: float) -> np.ndarray:
+        """Fits at the next λ and returns the held-out samples' log densities."""
+        problem = self._problem(lam)
+        start = self.state or starting_state(problem, self.rough, "sequential", _PATH_TOL)
+        self.state = fit_sequential(problem, start, tol=_PATH_TOL).state
+        post = posterior(problem, self.state.alpha)
+        inflation = 1.0 + ColumnCovariance(problem, self.state.alpha).variance(self.X_test)
+        residuals = self.Y_test - self.X_test[:, post.active] @ post.mean
+        return log_density(residuals, self.state.network, inflation) - self.log_units
+
+    def sparse_score(self, state: State, lam: float) -> np.ndarray:
+        """The same for the sparse refit at a state that the fold passed at λ."""
+        _, sparse = sparse_fit(self._problem(lam), state, lam, self.settings.fdr)
+        residuals = self.Y_test - self.X_test @ sparse.coef
+        return log_density(residuals, sparse.network, np.ones(len(residuals))) - self.log_units
+
+
+def lam_grid(rough: RoughPass) -> np.ndarray:
+    """From the smallest λ with an empty network down to a fiftieth of it."""
+    largest = max(rough.largest_lam, 1e-3)
+    return largest * np.geomspace(1.0, _SMALLEST_LAM, _N_LAMS)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The path with its scores, the chosen λ, and the held-out scores of both kinds of coefficients there."""
+
+    path: pd.DataFrame
+    lam: float
+    posterior_score: float
+    sparse_score: float | None
+
+
+def cross_validate(
+    X, Y, lams, settings: Settings, n_folds: int, seed: int, compare_sparse: bool, report=None
+) -> Validation:
+    """Held-out log density per sample along ``lams``, descending; on request also the refit's at the best."""
+    splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
+    folds = [_Fold(X, Y, train, test, settings) for train, test in splits]
+    rows, best, best_score, since_best = [], None, -np.inf, 0
+    for lam in lams:
+        scores = [fold.advance(lam) for fold in folds]
+        every = np.concatenate(scores)
+        rows.append(
+            {
+                "lam": lam,
+                "score": every.mean(),
+                "standard_error": every.std() / np.sqrt(len(every)),
+                "n_active": np.mean([np.isfinite(fold.state.alpha).sum() for fold in folds]),
+                "n_edges": np.mean([np.count_nonzero(np.triu(fold.state.omega, 1)) for fold in folds]),
+            }
+        )
+        if report is not None:
+            report(rows[-1])
+        if rows[-1]["score"] > best_score:
+            best, best_score, since_best = (lam, [fold.state for fold in folds]), rows[-1]["score"], 0
+        else:
+            since_best += 1
+            if since_best >= _PATIENCE:
+                break
+    lam, states = best
+    sparse = None
+    if compare_sparse:
+        each = [fold.sparse_score(state, lam) for fold, state in zip(folds, states, strict=True)]
+        sparse = float(np.concatenate(each).mean())
+    return Validation(_with_choice(rows, lam), float(lam), float(best_score), sparse)
+
+
+def ebic_path(X, Y, lams, rough: RoughPass, settings: Settings, cov_prior, report=None) -> tuple[pd.DataFrame, float]:
+    """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
+    rows, state = [], None
+    n, m = Y.shape
+    for lam in lams:
+        problem = make_problem(X, Y, lam, rough.variances, settings.alpha_prior, cov_prior)
+        start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
+        state = fit_sequential(problem, start, tol=_PATH_TOL).state
+        post = posterior(problem, state.alpha)
+        likelihood = m * post.logdet - n * log_determinant(state.omega) + np.vdot(state.omega, post.scatter)
+        n_edges = np.count_nonzero(np.triu(state.omega, 1))
+        rows.append(
+            {
+                "lam": lam,
+                "score": likelihood + n_edges * (np.log(n) + 4.0 * _EBIC_GAMMA * np.log(m)),
+                "n_active": np.isfinite(state.alpha).sum(),
+                "n_edges": n_edges,
+            }
+        )
+        if report is not None:
+            report(rows[-1])
+    lam = rows[int(np.argmin([row["score"] for row in rows]))]["lam"]
+    return _with_choice(rows, lam), float(lam)
+
+
+def _with_choice(rows, lam) -> pd.DataFrame:
+    table = pd.DataFrame(rows)
+    table["chosen"] = table["lam"] == lam
+    return table

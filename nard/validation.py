@@ -1,0 +1,85 @@
+"""Checks of what users pass to ``fit``: which column, what was found, what to do."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["check_missing", "check_outputs", "check_same_samples", "column_names", "require"]
+
+_SHOWN = 5
+
+
+def some(names) -> str:
+    """A few names for an error message."""
+    names = [str(name) for name in names]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+
+
+def column_names(data, prefix: str, what: str) -> list[str]:
+    """Column names of a DataFrame or Series, else x0, x1, …; duplicates are an error."""
+    if isinstance(data, pd.Series):
+        return [str(data.name) if data.name is not None else f"{prefix}0"]
+    if isinstance(data, pd.DataFrame):
+        names = pd.Index([str(name) for name in data.columns])
+        if names.has_duplicates:
+            raise ValueError(
+                f"{what} has duplicate column names: {some(names[names.duplicated()].unique())}. "
+                "Rename or merge these columns, so that the findings can tell them apart."
+            )
+        return names.tolist()
+    shape = np.shape(data)
+    return [f"{prefix}{i}" for i in range(shape[1] if len(shape) > 1 else 1)]
+
+
+def check_missing(data, what: str) -> None:
+    """NaN and infinities, with the columns they are in."""
+    if isinstance(data, pd.DataFrame):
+        try:
+            values = data.to_numpy(dtype=float)
+        except (TypeError, ValueError):
+            return  # left to the conversion that follows, which says which value is no number
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.flatnonzero(bad.any(axis=1))[0])
+            raise ValueError(
+                f"{what} contains NaN or infinity: {int(bad.sum())} values in {int(bad.any(axis=0).sum())} column(s) "
+                f"({some(data.columns[bad.any(axis=0)])}), first in row {data.index[row]!r}. "
+                "Drop or impute them before the fit."
+            )
+
+
+def check_same_samples(X, Y) -> None:
+    """Two tables must hold the same samples in the same order."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(Y, pd.DataFrame | pd.Series)) or len(X) != len(Y):
+        return
+    if X.index.equals(Y.index):
+        return
+    if X.index.isin(Y.index).all():
+        raise ValueError("X and Y hold the same samples in a different order. Reorder: Y = Y.loc[X.index].")
+    raise ValueError(
+        f"X and Y are indexed by different samples (X has {some(X.index[~X.index.isin(Y.index)])}, which Y has not). "
+        "Select the shared ones: shared = X.index.intersection(Y.index); X, Y = X.loc[shared], Y.loc[shared]."
+    )
+
+
+def check_outputs(Y: np.ndarray, names: list[str]) -> None:
+    """A constant output has no variance to explain and no correlation with any other."""
+    spread = np.ptp(Y, axis=0)
+    constant = spread <= 1e-12 * np.abs(Y).max(axis=0)
+    if constant.any():
+        raise ValueError(
+            f"{int(constant.sum())} output(s) are constant: {some(np.array(names)[constant])}. Drop them from Y."
+        )
+
+
+def require(condition: bool, name: str, found, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"{name} must be {expected}, found {found!r}.")
+
+
+def is_number(value) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
