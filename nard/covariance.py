@@ -24,9 +24,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = ["GraphicalLassoResult", "graphical_lasso"]
 
-# The inner lassos are solved to this fraction of the outer accuracy, so that they never limit it.
+# The inner lassos are solved to this fraction of the last sweep's change, so that they never limit it.
 _INNER_FRACTION = 0.1
-_MAX_INNER_SWEEPS = 200
+_MAX_INNER_SWEEPS = 30
 # Each round that ends short of the demanded gap asks for this much more from the next one.
 _TIGHTEN = 0.1
 _TIGHTEST = 1e-15
@@ -59,6 +59,22 @@ class GraphicalLassoResult:
 
 
 @njit(cache=True)
+def _move_coefficient(i, j, beta, wb, S, L, W):
+    """β_i ← its minimum in column j's lasso, wb = Wβ along with it. Returns how far the gradient moved."""
+    r = S[i, j] - wb[i] + W[i, i] * beta[i]
+    shrunk = abs(r) - L[i, j]
+    new = 0.0
+    if shrunk > 0.0:
+        new = shrunk / W[i, i] if r > 0 else -shrunk / W[i, i]
+    step = new - beta[i]
+    if step == 0.0:
+        return 0.0
+    beta[i] = new
+    wb += step * W[i]
+    return abs(step) * W[i, i]
+
+
+@njit(cache=True)
 def _sweep_columns(S, L, W, B, tol, max_sweeps):
     """Dual block coordinate ascent in place. Row j of B holds column j's lasso solution β.
 
@@ -71,8 +87,9 @@ def _sweep_columns(S, L, W, B, tol, max_sweeps):
             if i != j:
                 scale += abs(S[i, j])
     threshold = tol * scale / (m * (m - 1))
-    inner_threshold = _INNER_FRACTION * threshold
+    inner_threshold = _INNER_FRACTION * scale / (m * (m - 1))
     wb = np.empty(m)
+    nonzero = np.empty(m, dtype=np.int64)
     for sweep in range(max_sweeps):
         largest = 0.0
         for j in range(m):
@@ -83,21 +100,21 @@ def _sweep_columns(S, L, W, B, tol, max_sweeps):
                     wb += beta[i] * W[i]
             for _ in range(_MAX_INNER_SWEEPS):
                 moved = 0.0
+                count = 0
                 for i in range(m):
-                    if i == j:
-                        continue
-                    r = S[i, j] - wb[i] + W[i, i] * beta[i]
-                    shrunk = abs(r) - L[i, j]
-                    new = 0.0
-                    if shrunk > 0.0:
-                        new = shrunk / W[i, i] if r > 0 else -shrunk / W[i, i]
-                    step = new - beta[i]
-                    if step != 0.0:
-                        beta[i] = new
-                        wb += step * W[i]
-                        moved = max(moved, abs(step) * W[i, i])
+                    if i != j:
+                        moved = max(moved, _move_coefficient(i, j, beta, wb, S, L, W))
+                        if beta[i] != 0.0:
+                            nonzero[count] = i
+                            count += 1
                 if moved <= inner_threshold:
                     break
+                for _ in range(_MAX_INNER_SWEEPS):
+                    moved = 0.0
+                    for k in range(count):
+                        moved = max(moved, _move_coefficient(nonzero[k], j, beta, wb, S, L, W))
+                    if moved <= inner_threshold:
+                        break
             change = 0.0
             for i in range(m):
                 if i != j:
@@ -105,8 +122,10 @@ def _sweep_columns(S, L, W, B, tol, max_sweeps):
                     W[i, j] = wb[i]
                     W[j, i] = wb[i]
             largest = max(largest, change / (m - 1))
-        if largest <= threshold:
+        if largest <= threshold and inner_threshold <= threshold:
             return sweep + 1
+        # Columns need not be solved better than W is known.
+        inner_threshold = max(_INNER_FRACTION * threshold, min(inner_threshold, _INNER_FRACTION * largest))
     return max_sweeps
 
 
@@ -143,15 +162,28 @@ def glasso_objective(S: np.ndarray, L: np.ndarray, omega: np.ndarray) -> float:
     return float(-log_determinant(omega) + np.vdot(S, omega) + np.vdot(L, np.abs(omega)))
 
 
-def _positive_definite_start(S, L, W):
-    """W moved into the dual box |W − S| ≤ L, its off-diagonal shrunk until it is positive definite."""
-    W = np.clip(W, S - L, S + L)
-    diagonal = np.diag(np.diag(S))
-    for keep in (1.0, 0.95, 0.8, 0.5):
-        trial = keep * W + (1.0 - keep) * diagonal
-        if np.isfinite(log_determinant(trial)):
-            return trial
-    return diagonal
+def _feasible_start(S, L):
+    """(1 − t)S + t·diag(S) with the largest t ≤ 1 inside the dual's box: positive definite if S is semi-definite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(S != 0.0, L / np.abs(S), np.inf)
+    np.fill_diagonal(room, np.inf)
+    keep = 1.0 - min(1.0, room.min())
+    return keep * S + (1.0 - keep) * np.diag(np.diag(S))
+
+
+def _starts(S, L, init_W, init_omega):
+    """(W, B) to start from, in the order to try: the given one, a diagonal one, and one that is surely feasible.
+
+    The diagonal start is the quickest cold one but lies outside the dual's box, from where the ascent may go astray.
+    """
+    m = len(S)
+    if init_W is not None:
+        W = np.clip(init_W, S - L, S + L)
+        if np.isfinite(log_determinant(W)):
+            B = -init_omega / np.diag(init_omega)[:, None]
+            np.fill_diagonal(B, 0.0)
+            yield W, B
+    yield _feasible_start(S, L), np.zeros((m, m))
 
 
 def _solve_component(S, L, init_W, init_omega, tol, max_iter):
@@ -159,23 +191,22 @@ def _solve_component(S, L, init_W, init_omega, tol, max_iter):
     m = len(S)
     if m == 1:
         return 1.0 / S, S.copy(), 0.0, 0
-    if init_W is None:
-        W, B = np.diag(np.diag(S)).astype(float), np.zeros((m, m))
-    else:
-        W = _positive_definite_start(S, L, init_W)
-        B = -init_omega / np.diag(init_omega)[:, None]
-        np.fill_diagonal(B, 0.0)
-    best, objective, gap, sweeps, sweep_tol = np.diag(1.0 / np.diag(S)), np.inf, np.inf, 0, min(1e-2, 10 * tol)
-    while sweeps < max_iter and sweep_tol > _TIGHTEST:
-        sweeps += _sweep_columns(S, L, W, B, sweep_tol, max_iter - sweeps)
-        omega = _precision_from_columns(W, B)
-        found = glasso_objective(S, L, omega)
-        if found < objective:
-            best, objective = omega, found
-        gap = min(gap, objective - _dual_value(S, L, W))
+    best, objective, gap, sweeps = np.diag(1.0 / np.diag(S)), np.inf, np.inf, 0
+    for W, B in _starts(S, L, init_W, init_omega):
+        sweep_tol = min(1e-2, 10 * tol)
+        while sweeps < max_iter and sweep_tol > _TIGHTEST:
+            sweeps += _sweep_columns(S, L, W, B, sweep_tol, max_iter - sweeps)
+            omega = _precision_from_columns(W, B)
+            found = glasso_objective(S, L, omega)
+            if found < objective:
+                best, objective = omega, found
+            dual = _dual_value(S, L, W)
+            gap = min(gap, objective - dual)
+            if gap <= tol * m or (sweep_tol < 1e-6 and not np.isfinite(dual)):
+                break
+            sweep_tol *= _TIGHTEN
         if gap <= tol * m:
             break
-        sweep_tol *= _TIGHTEN
     return best, inverse_spd(best), gap, sweeps
 
 

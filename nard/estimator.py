@@ -333,11 +333,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _validated(self, X, Y):
         """Checked float arrays; remembers names and whether Y was one-dimensional."""
         if Y is None:
-            raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None.")
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         for data, what in ((X, "X"), (Y, "Y")):
             check_missing(data, what)
-        feature_names = column_names(X, "x", "X")
-        target_names = column_names(Y, "y", "Y")
+        feature_names, target_names = column_names(X, "X"), column_names(Y, "Y")
         check_same_samples(X, Y)
         X, Y = validate_data(
             self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
@@ -345,8 +344,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Y = Y.astype(float)
         self._one_dimensional = Y.ndim == 1
         Y = Y[:, None] if self._one_dimensional else Y
-        check_outputs(Y, target_names)
-        self.feature_labels_, self.target_labels_ = feature_names, target_names
+        self.feature_labels_ = feature_names or [f"x{i}" for i in range(X.shape[1])]
+        self.target_labels_ = target_names or [f"y{i}" for i in range(Y.shape[1])]
+        check_outputs(Y, self.target_labels_)
         return X, Y
 
     def _map_inputs(self, X, seed, fit=False):

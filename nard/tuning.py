@@ -27,7 +27,8 @@ __all__ = ["Scaler", "Settings", "cross_validate", "ebic_path", "lam_grid", "log
 
 _N_LAMS = 15
 _SMALLEST_LAM = 0.02  # of the largest
-_PATIENCE = 3
+# The path ends after this many λ without a better score, or at once when the score is a standard error below the best.
+_PATIENCE = 2
 # The path's fits need not be as exact as the final one.
 _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
@@ -160,7 +161,7 @@ def cross_validate(
             best, best_score, since_best = (lam, [fold.state for fold in folds]), rows[-1]["score"], 0
         else:
             since_best += 1
-            if since_best >= _PATIENCE:
+            if since_best >= _PATIENCE or rows[-1]["score"] < best_score - rows[-1]["standard_error"]:
                 break
     lam, states = best
     sparse = None

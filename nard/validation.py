@@ -19,10 +19,10 @@ def some(names) -> str:
     return ", ".join(repr(name) for name in names[:_SHOWN]) + more
 
 
-def column_names(data, prefix: str, what: str) -> list[str]:
-    """Column names of a DataFrame or Series, else x0, x1, …; duplicates are an error."""
+def column_names(data, what: str) -> list[str] | None:
+    """Column names of a DataFrame or a named Series, else None; duplicates are an error."""
     if isinstance(data, pd.Series):
-        return [str(data.name) if data.name is not None else f"{prefix}0"]
+        return None if data.name is None else [str(data.name)]
     if isinstance(data, pd.DataFrame):
         names = pd.Index([str(name) for name in data.columns])
         if names.has_duplicates:
@@ -31,8 +31,7 @@ def column_names(data, prefix: str, what: str) -> list[str]:
                 "Rename or merge these columns, so that the findings can tell them apart."
             )
         return names.tolist()
-    shape = np.shape(data)
-    return [f"{prefix}{i}" for i in range(shape[1] if len(shape) > 1 else 1)]
+    return None
 
 
 def check_missing(data, what: str) -> None:
