@@ -26,7 +26,7 @@ __all__ = ["GraphicalLassoResult", "graphical_lasso"]
 
 # The inner lassos are solved to this fraction of the last sweep's change, so that they never limit it.
 _INNER_FRACTION = 0.1
-_MAX_INNER_SWEEPS = 30
+_MAX_INNER_PASSES = 100
 # Each round that ends short of the demanded gap asks for this much more from the next one.
 _TIGHTEN = 0.1
 _TIGHTEST = 1e-15
@@ -98,7 +98,9 @@ def _sweep_columns(S, L, W, B, tol, max_sweeps):
             for i in range(m):
                 if beta[i] != 0.0:
                     wb += beta[i] * W[i]
-            for _ in range(_MAX_INNER_SWEEPS):
+            passes = 0
+            while passes < _MAX_INNER_PASSES:
+                passes += 1
                 moved = 0.0
                 count = 0
                 for i in range(m):
@@ -109,12 +111,12 @@ def _sweep_columns(S, L, W, B, tol, max_sweeps):
                             count += 1
                 if moved <= inner_threshold:
                     break
-                for _ in range(_MAX_INNER_SWEEPS):
+                # The coefficients that are not zero settle first; then all are looked at again.
+                while moved > inner_threshold and passes < _MAX_INNER_PASSES:
+                    passes += 1
                     moved = 0.0
                     for k in range(count):
                         moved = max(moved, _move_coefficient(nonzero[k], j, beta, wb, S, L, W))
-                    if moved <= inner_threshold:
-                        break
             change = 0.0
             for i in range(m):
                 if i != j:
@@ -201,7 +203,7 @@ def _solve_component(S, L, init_W, init_omega, tol, max_iter):
             if found < objective:
                 best, objective = omega, found
             dual = _dual_value(S, L, W)
-            gap = min(gap, objective - dual)
+            gap = min(gap, max(objective - dual, 0.0))  # negative by rounding only
             if gap <= tol * m or (sweep_tol < 1e-6 and not np.isfinite(dual)):
                 break
             sweep_tol *= _TIGHTEN

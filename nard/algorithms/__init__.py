@@ -16,6 +16,8 @@ __all__ = ["METHODS", "Fit", "Problem", "RoughPass", "State", "make_problem", "m
 METHODS = ("full", "sequential", "surrogate", "hybrid")
 # The rough pass only has to find the residual variances.
 _ROUGH_TOL = 1e-3
+# The residual variances that λ refers to are at least this fraction of the outputs' variances.
+_SMALLEST_VARIANCE = 1e-3
 
 
 class RoughPass:
@@ -27,7 +29,8 @@ class RoughPass:
         state = fit_sequential(problem, empty_state(problem, _ROUGH_TOL), tol=_ROUGH_TOL).state
         self.alpha = state.alpha
         self.network = state.network
-        self.variances = 1.0 / np.diag(state.omega)
+        # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
+        self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
         correlation = posterior(problem, state.alpha).scatter / len(Y)
         correlation /= np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)

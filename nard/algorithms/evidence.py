@@ -196,7 +196,7 @@ def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLass
         # The outer loop is what has to converge, and reports it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tightening in (1.0, 1e-3):
-            found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=1000)
+            found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=200)
             if found.objective <= before:
                 return found
     return network

@@ -33,7 +33,7 @@ def _batch_update(problem: Problem, post: Posterior, alpha: np.ndarray, omega: n
         return em
     s, q2 = post.leave_one_out(alpha, omega)
     numerator = m * s / (old + s) + 2.0 * (prior.a - 1.0)
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mackay = np.where(numerator > 0, numerator / (weight + 2.0 * prior.b), em)
     # An input that J would rather do without, and that hardly matters any more, is pruned outright.
     if prior.is_flat:

@@ -39,8 +39,10 @@ _RHO_REFRESH = 0.9
 def largest_eigenvalue(X: np.ndarray) -> float:
     """λ_max(XᵀX) by Lanczos, from above."""
     n, d = X.shape
+    if not X.any():
+        return 1.0  # any positive bound will do
     if min(n, d) < 3:
-        return float(np.linalg.norm(X, 2) ** 2) * _RHO_MARGIN if d else 0.0
+        return float(np.linalg.norm(X, 2) ** 2) * _RHO_MARGIN
     if n <= d:
         operator = LinearOperator((n, n), matvec=lambda v: X @ (X.T @ v), dtype=float)
     else:

@@ -1,17 +1,16 @@
 """Findings with error rates: tests of inputs, entries of W and edges of Ω, and the sparse refit."""
 
-from nard.selection.multiple import benjamini_hochberg
 from nard.selection.refit import SparseFit, refit
-from nard.selection.significance import EdgeTest, EntryTest, InputTest, edge_test, entry_test, input_test
+from nard.selection.significance import EdgeTest, EntryTest, InputTest, edge_test, entry_test, input_test, qvalues
 
 __all__ = [
     "EdgeTest",
     "EntryTest",
     "InputTest",
     "SparseFit",
-    "benjamini_hochberg",
     "edge_test",
     "entry_test",
     "input_test",
+    "qvalues",
     "refit",
 ]

@@ -19,8 +19,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from nard.algorithms.evidence import VARIANCE_FLOOR, Problem
 from nard.covariance import GraphicalLassoResult, graphical_lasso, inverse_spd
-from nard.selection.multiple import benjamini_hochberg
-from nard.selection.significance import EntryTest, two_sided
+from nard.selection.significance import EntryTest, qvalues, two_sided
 
 __all__ = ["SparseFit", "refit"]
 
@@ -130,10 +129,10 @@ def refit(
     directions = isolating_directions(problem, alpha)
     W, network = None, None
     for _ in range(_ROUNDS):
-        support = benjamini_hochberg(entries.pvalue) <= fdr
+        support = qvalues(entries.pvalue) <= fdr
         W, network, _, degrees = _estimate(problem, support, omega, lam, W, network)
         omega = network.precision
         residuals = problem.Y - problem.X @ W
         entries = network_entry_test(problem.X, directions, W, residuals, omega, support, degrees)
-    support = benjamini_hochberg(entries.pvalue) <= fdr
+    support = qvalues(entries.pvalue) <= fdr
     return SparseFit(*_estimate(problem, support, omega, lam, W, network), entries)

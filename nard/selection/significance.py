@@ -14,14 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, false_discovery_control, norm
 from scipy.stats import t as student
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
 from nard.covariance import graphical_lasso
 
-__all__ = ["EdgeTest", "EntryTest", "InputTest", "edge_test", "entry_test", "input_test"]
+__all__ = ["EdgeTest", "EntryTest", "InputTest", "edge_test", "entry_test", "input_test", "qvalues"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,13 @@ def two_sided(z: np.ndarray, degrees: np.ndarray | float | None = None) -> np.nd
     """p-value of z under N(0, 1), or under Student's t with the given degrees of freedom."""
     tail = norm.sf(np.abs(z)) if degrees is None else student.sf(np.abs(z), degrees)
     return np.minimum(2.0 * tail, 1.0)
+
+
+def qvalues(pvalues: np.ndarray) -> np.ndarray:
+    """Benjamini and Hochberg's: the rows with q ≤ f have an expected fraction of at most f false ones."""
+    if not np.size(pvalues):
+        return np.array(pvalues)
+    return false_discovery_control(np.clip(pvalues, 0.0, 1.0), axis=None).reshape(np.shape(pvalues))
 
 
 def input_test(coordinates: Coordinates, state: State) -> InputTest:

@@ -1,0 +1,61 @@
+"""Small random problems for the tests of the algorithms, and J written out independently of the package."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nard.algorithms import RoughPass, make_problem
+from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.simulate import make_regression
+
+# Shapes (N, d, m) on both sides of N = d, and with more outputs than samples.
+SHAPES = [(40, 12, 6), (25, 60, 5), (80, 30, 15), (20, 45, 25), (30, 30, 4), (60, 5, 1), (15, 40, 2)]
+
+
+def standardised(A):
+    return (A - A.mean(axis=0)) / A.std(axis=0)
+
+
+def random_problem(seed, shape=None, *, lam=None, alpha_prior=None, cov_prior=None, correlation=None, relevant=None):
+    """A problem with some signal, its rough pass, and the simulated truth."""
+    rng = np.random.default_rng(seed)
+    n, d, m = shape or SHAPES[seed % len(SHAPES)]
+    data = make_regression(
+        n,
+        d,
+        m,
+        relevant=rng.uniform(0.0, 0.5) if relevant is None else relevant,
+        density=rng.uniform(0.2, 1.0),
+        edge_probability=rng.uniform(0.0, 0.4),
+        feature_correlation=rng.choice([0.0, 0.5, 0.95]) if correlation is None else correlation,
+        random_state=seed,
+    )
+    X, Y = standardised(data.X), standardised(data.Y)
+    cov = make_covariance_prior(cov_prior, Y.var(axis=0))
+    rough = RoughPass(X, Y, cov)
+    lam = rng.uniform(0.02, 0.4) if lam is None else lam
+    problem = make_problem(X, Y, lam, rough.variances, make_alpha_prior(alpha_prior, m), cov)
+    return problem, rough, data
+
+
+def dense_objective(problem, alpha, omega):
+    """J from its definition, with dense matrices only (the tiny floor under V included)."""
+    X, Y, prior, cov = problem.X, problem.Y, problem.alpha_prior, problem.cov_prior
+    n, m = Y.shape
+    C = np.eye(n) + (X / alpha) @ X.T
+    psi = cov.psi + 1e-8 * np.diag(np.diag(Y.T @ Y))
+    value = m * np.linalg.slogdet(C)[1] - (n + cov.nu) * np.linalg.slogdet(omega)[1]
+    value += np.trace(omega @ (Y.T @ np.linalg.solve(C, Y) + psi))
+    value += n * (problem.penalty * np.abs(omega)).sum()
+    if not prior.is_flat:
+        value += (2 * prior.b * alpha - 2 * (prior.a - 1) * np.log(alpha)).sum()
+    return value
+
+
+def dense_posterior(problem, alpha):
+    """Σ and μ on all inputs; an infinite α gives zero rows."""
+    active = np.isfinite(alpha)
+    sigma = np.zeros((problem.d, problem.d))
+    X = problem.X[:, active]
+    sigma[np.ix_(active, active)] = np.linalg.inv(np.diag(alpha[active]) + X.T @ X)
+    return sigma, sigma @ problem.X.T @ problem.Y

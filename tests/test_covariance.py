@@ -1,0 +1,119 @@
+"""The graphical lasso: optimality, agreement with scikit-learn, exact special cases, errors."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import graphical_lasso as sklearn_graphical_lasso
+
+from nard import graphical_lasso
+from nard.covariance import glasso_objective
+from nard.simulate import make_precision
+
+
+def sample_covariance(m, n, seed, edge_probability=0.2):
+    rng = np.random.default_rng(seed)
+    covariance = np.linalg.inv(make_precision(m, edge_probability, rng))
+    Z = rng.multivariate_normal(np.zeros(m), covariance, n)
+    return Z.T @ Z / n
+
+
+def assert_optimal(S, L, omega, atol):
+    """The KKT conditions: V_ii = S_ii, V_ij − S_ij = L_ij sign(ω_ij) on the support, |V_ij − S_ij| ≤ L_ij off it."""
+    slack = np.linalg.inv(omega) - S
+    off = ~np.eye(len(S), dtype=bool)
+    support = (omega != 0) & off
+    np.testing.assert_allclose(np.diag(slack), 0.0, atol=atol)
+    np.testing.assert_allclose(slack[support], (L * np.sign(omega))[support], atol=atol)
+    assert (np.abs(slack) <= L + atol)[off].all()
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 10), (10, 50), (30, 20), (40, 400)])
+@pytest.mark.parametrize("lam", [0.02, 0.1, 0.4])
+def test_optimality_and_certificate(m, n, lam):
+    S = sample_covariance(m, n, seed=m)
+    result = graphical_lasso(S, lam, tol=1e-10, max_iter=1000)
+    assert result.converged
+    assert 0 <= result.duality_gap <= 1e-10 * m
+    assert_optimal(S, np.full((m, m), lam), result.precision, atol=1e-5)
+    np.testing.assert_allclose(result.precision @ result.covariance, np.eye(m), atol=1e-8)
+    assert result.objective == pytest.approx(glasso_objective(S, lam * (1 - np.eye(m)), result.precision))
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.2])
+def test_agrees_with_scikit_learn(lam):
+    S = sample_covariance(25, 100, seed=0)
+    _, theirs = sklearn_graphical_lasso(S, lam, tol=1e-10, enet_tol=1e-10, max_iter=1000)
+    ours = graphical_lasso(S, lam, tol=1e-12, max_iter=1000).precision
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_no_penalty_is_the_inverse():
+    S = sample_covariance(15, 200, seed=1)
+    np.testing.assert_allclose(graphical_lasso(S, 0.0, tol=1e-12).precision, np.linalg.inv(S), rtol=1e-6, atol=1e-8)
+
+
+def test_large_penalty_is_diagonal():
+    S = sample_covariance(15, 30, seed=2)
+    result = graphical_lasso(S, np.abs(S - np.diag(np.diag(S))).max())
+    np.testing.assert_array_equal(result.precision, np.diag(1 / np.diag(S)))
+    assert result.duality_gap == pytest.approx(0.0, abs=1e-12)
+
+
+def test_matrix_penalty_and_units():
+    """Rescaling variables and the penalties along with them rescales the solution."""
+    S = sample_covariance(12, 60, seed=3)
+    rng = np.random.default_rng(3)
+    L = rng.uniform(0.05, 0.3, S.shape)
+    L = (L + L.T) / 2
+    scale = np.geomspace(1e-3, 1e3, len(S))
+    units = np.outer(scale, scale)
+    plain = graphical_lasso(S, L, tol=1e-10)
+    scaled = graphical_lasso(S * units, L * units, tol=1e-10)
+    np.testing.assert_array_equal(plain.precision != 0, scaled.precision != 0)
+    np.testing.assert_allclose(plain.precision, scaled.precision * units, atol=1e-5)
+    assert_optimal(S, L, plain.precision, atol=1e-5)
+
+
+def test_components_are_solved_alone():
+    blocks = [sample_covariance(m, 50, seed=m) for m in (3, 1, 6)]
+    S = np.zeros((10, 10))
+    at = 0
+    for block in blocks:
+        S[at : at + len(block), at : at + len(block)] = block
+        at += len(block)
+    order = np.random.default_rng(0).permutation(10)
+    shuffled = graphical_lasso(S[np.ix_(order, order)], 0.05, tol=1e-10).precision
+    at = 0
+    for block in blocks:
+        alone = graphical_lasso(block, 0.05, tol=1e-10).precision
+        where = np.argsort(order)[at : at + len(block)]
+        np.testing.assert_allclose(shuffled[np.ix_(where, where)], alone, atol=1e-6)
+        at += len(block)
+
+
+def test_warm_start_needs_fewer_sweeps():
+    S = sample_covariance(40, 60, seed=4)
+    cold = graphical_lasso(S, 0.1, tol=1e-8)
+    warm = graphical_lasso(S, 0.1, init=cold, tol=1e-8)
+    assert warm.n_iter < cold.n_iter
+    np.testing.assert_allclose(warm.precision, cold.precision, atol=1e-4)
+
+
+def test_same_input_same_bytes():
+    S = sample_covariance(30, 20, seed=5)
+    np.testing.assert_array_equal(graphical_lasso(S, 0.1).precision, graphical_lasso(S, 0.1).precision)
+
+
+@pytest.mark.parametrize(
+    ("S", "lam", "message"),
+    [
+        (np.ones((2, 3)), 0.1, "square"),
+        (np.array([[1.0, 0.2], [0.3, 1.0]]), 0.1, "symmetric"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), 0.1, "missing"),
+        (np.diag([1.0, 0.0]), 0.1, r"variables \[1\]"),
+        (np.eye(2), -1.0, "≥ 0"),
+        (np.eye(2), np.ones((3, 3)), "2×2"),
+    ],
+)
+def test_errors_say_what_is_wrong(S, lam, message):
+    with pytest.raises(ValueError, match=message):
+        graphical_lasso(S, lam)
