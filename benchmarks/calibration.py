@@ -99,10 +99,8 @@ def main():
         summary[f"{name} {design[0]}"] = runs.drop(columns=[c for c in runs if c.startswith("any")]).mean()
         print(pd.DataFrame(summary).round(4).to_string(), flush=True)
     for name, design in DESIGNS.items():
-        print(
-            f"\nTr(V)/m from any starting α, {name}:\n{variance_from_any_start(design, 0).round(3).to_string()}",
-            flush=True,
-        )
+        print(f"\nTr(V)/m from any starting α, {name}:")
+        print(variance_from_any_start(design, 0).round(3).to_string(), flush=True)
     null = calibrate(NULL, range(arguments.null_seeds), params, arguments.jobs)
     print("\nAll-null data, fraction of data sets with any false finding:")
     kinds = null[[c for c in null if c.startswith("any")]]

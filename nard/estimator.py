@@ -15,8 +15,8 @@ from nard.algorithms.evidence import ColumnCovariance, posterior
 from nard.findings import FindingsMixin, relevance_table
 from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
-from nard.selection import EdgeTest, EntryTest, edge_test, entry_test, input_test
-from nard.tuning import Scaler, Settings, cross_validate, ebic_path, lam_grid, log_density, residual_degrees, sparse_fit
+from nard.selection import EdgeTest, EntryTest, edge_test
+from nard.tuning import Scaler, Settings, cross_validate, ebic_path, find, lam_grid, log_density
 from nard.validation import check_missing, check_outputs, check_same_samples, column_names, is_number, require
 
 __all__ = ["NARD"]
@@ -297,8 +297,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per input: ``feature``, ``alpha``, ``statistic`` (χ² with n_targets degrees of freedom under the
-            null), ``pvalue``, ``qvalue``, ``selected``.
+            One row per input: ``feature``, ``alpha``, ``statistic`` (nearly χ² with n_targets degrees of freedom under
+            the null), ``pvalue``, ``qvalue``, ``selected``.
 
         Examples
         --------
@@ -404,7 +404,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _keep(self, problem, fit):
         """Everything that the fitted model shows, in the units of the data."""
         state, scaler = fit.state, self._scaler
-        coordinates, sparse = sparse_fit(problem, state, self.lam_, self.fdr)
+        found = find(problem, state, self.lam_, self.fdr)
+        sparse = found.sparse
         post = posterior(problem, state.alpha)
         mean = np.zeros((problem.d, problem.m))
         mean[post.active] = post.mean
@@ -433,10 +434,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.refit_:
             entries, edges = sparse.entries, edge_test(sparse.residual_covariance, float(sparse.degrees.mean()))
         else:
-            entries = entry_test(coordinates, state, residual_degrees(problem, coordinates))
-            degrees = max(problem.n - 1.0, 1.0)
-            edges = edge_test(coordinates.scatter / degrees, degrees)
-        self.input_test_ = input_test(coordinates, state)
+            degrees = problem.n - 1.0
+            entries, edges = found.entries, edge_test(found.scatter / degrees, degrees)
+        self.input_test_ = found.inputs
         self.entry_test_ = EntryTest(entries.weight * weight_units, entries.sd * weight_units, entries.pvalue)
         self.edge_test_ = EdgeTest(edges.precision / units, edges.z, edges.pvalue)
 

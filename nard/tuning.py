@@ -20,10 +20,9 @@ from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import GraphicalLassoResult, log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
-from nard.selection import SparseFit, refit
-from nard.selection.significance import effective_parameters, entry_test
+from nard.selection import EntryTest, InputTest, SparseFit, entry_test, input_test, refit
 
-__all__ = ["Scaler", "Settings", "cross_validate", "ebic_path", "lam_grid", "log_density"]
+__all__ = ["Findings", "Scaler", "Settings", "cross_validate", "ebic_path", "find", "lam_grid", "log_density"]
 
 _N_LAMS = 15
 _SMALLEST_LAM = 0.02  # of the largest
@@ -75,16 +74,23 @@ def log_density(residuals: np.ndarray, network: GraphicalLassoResult, inflation:
     return 0.5 * (constant - m * np.log(inflation) - mahalanobis / inflation)
 
 
-def sparse_fit(problem: Problem, state: State, lam: float, fdr: float) -> tuple[Coordinates, SparseFit]:
-    """Tests and refit at a fitted state; also the coordinates that the tests came from."""
+@dataclass(frozen=True)
+class Findings:
+    """Tests of inputs and entries under the posterior, its scatter YᵀC⁻¹Y, and the sparse refit with its own tests."""
+
+    inputs: InputTest
+    entries: EntryTest
+    scatter: np.ndarray
+    sparse: SparseFit
+
+
+def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
+    """Everything that is tested at a fitted state."""
     coordinates = Coordinates(problem, state.alpha)
-    entries = entry_test(coordinates, state, residual_degrees(problem, coordinates))
-    return coordinates, refit(problem, state.alpha, entries, state.omega, lam, fdr)
-
-
-def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
-    """N − 1 less the inputs' effective parameters, at least one."""
-    return max(problem.n - 1.0 - effective_parameters(problem, coordinates), 1.0)
+    inputs = input_test(problem, coordinates, state)
+    entries = entry_test(problem, coordinates, state, inputs.variance_factor)
+    sparse = refit(problem, state.alpha, entries, state.omega, lam, fdr)
+    return Findings(inputs, entries, coordinates.scatter, sparse)
 
 
 class _Fold:
@@ -115,7 +121,7 @@ class _Fold:
 
     def sparse_score(self, state: State, lam: float) -> np.ndarray:
         """The same for the sparse refit at a state that the fold passed at λ."""
-        _, sparse = sparse_fit(self._problem(lam), state, lam, self.settings.fdr)
+        sparse = find(self._problem(lam), state, lam, self.settings.fdr).sparse
         residuals = self.Y_test - self.X_test @ sparse.coef
         return log_density(residuals, sparse.network, np.ones(len(residuals))) - self.log_units
 

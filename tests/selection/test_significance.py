@@ -1,0 +1,95 @@
+"""The tests' null distributions, the refit's normal equations, and q-values."""
+
+import numpy as np
+import pytest
+from problems import random_problem
+from scipy.stats import kstest
+
+from nard.algorithms import State
+from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.evidence import update_network
+from nard.selection import edge_test, entry_test, input_test, qvalues, refit
+from nard.selection.refit import isolating_directions, least_squares_on_support
+
+
+def test_qvalues_by_hand():
+    p = np.array([0.01, 0.04, 0.03, 0.5])
+    np.testing.assert_allclose(qvalues(p), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    assert qvalues(p.reshape(2, 2)).shape == (2, 2)
+
+
+def test_scores_have_their_null_distribution_under_the_model():
+    """W drawn from its prior, V and α known: q_ij/sqrt(V_ii s_j) of an input with w = 0 is standard normal."""
+    rng = np.random.default_rng(0)
+    problem, rough, _ = random_problem(2, (80, 30, 15))
+    V = np.linalg.inv(rough.network.precision)
+    alpha = np.exp(rng.normal(3, 1, problem.d))
+    alpha[0] = np.inf
+    z, statistics = [], []
+    for _ in range(200):
+        W = rng.standard_normal((problem.d, problem.m)) @ np.linalg.cholesky(V).T / np.sqrt(alpha)[:, None]
+        Y = problem.X @ W + rng.standard_normal((problem.n, problem.m)) @ np.linalg.cholesky(V).T
+        drawn = type(problem)(problem.X, Y, problem.penalty, problem.alpha_prior, problem.cov_prior)
+        coordinates, state = Coordinates(drawn, alpha), State(alpha, rough.network)
+        z.append(entry_test(drawn, coordinates, state, 1.0).z[0])
+        inputs = input_test(drawn, coordinates, state)
+        statistics.append(inputs.statistic[0] * inputs.variance_factor)
+    assert kstest(np.ravel(z), "norm").pvalue > 1e-3
+    assert kstest(statistics, "chi2", args=(problem.m,)).pvalue > 1e-3
+
+
+def test_refit_solves_the_normal_equations():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((50, 8)), rng.standard_normal((50, 4))
+    support = rng.random((8, 4)) < 0.4
+    omega = np.linalg.inv(np.cov(rng.standard_normal((4, 20))))
+    W = least_squares_on_support(X, Y, support, omega)
+    assert (W[~support] == 0).all()
+    gradient = X.T @ (Y - X @ W) @ omega
+    np.testing.assert_allclose(gradient[support], 0.0, atol=1e-5)
+
+
+def test_full_support_is_least_squares_whatever_the_network():
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((50, 6)), rng.standard_normal((50, 3))
+    omega = np.linalg.inv(np.cov(rng.standard_normal((3, 20))))
+    W = least_squares_on_support(X, Y, np.ones((6, 3), dtype=bool), omega)
+    np.testing.assert_allclose(W, np.linalg.lstsq(X, Y, rcond=None)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(40, 12, 6), (25, 60, 5)])
+def test_isolating_directions(shape):
+    problem, _, _ = random_problem(0, shape)
+    alpha = np.exp(np.random.default_rng(0).normal(2, 1, problem.d))
+    alpha[::4] = np.inf
+    C = np.eye(problem.n) + (problem.X / alpha) @ problem.X.T
+    np.testing.assert_allclose(isolating_directions(problem, alpha), np.linalg.solve(C, problem.X), atol=1e-9)
+
+
+def test_refit_support_is_what_its_final_tests_select():
+    problem, rough, _ = random_problem(2, (80, 30, 15), lam=0.1)
+    network = update_network(problem, Coordinates(problem, rough.alpha).scatter, None, 1e-4)
+    state = State(rough.alpha, network)
+    entries = entry_test(problem, Coordinates(problem, rough.alpha), state, 1.0)
+    sparse = refit(problem, rough.alpha, entries, network.precision, 0.1, 0.05)
+    np.testing.assert_array_equal(sparse.coef != 0, qvalues(sparse.entries.pvalue) <= 0.05)
+
+
+def test_edge_scores_are_standard_normal_without_edges():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((400, 30)) * np.geomspace(1e-2, 1e2, 30)
+    z = edge_test(Z.T @ Z / 400, 400.0).z[np.triu_indices(30, 1)]
+    assert kstest(z, "norm").pvalue > 1e-3
+    assert edge_test(np.array([[2.0]]), 10.0).pvalue == 1.0
+
+
+def test_edge_scores_find_a_chain():
+    rng = np.random.default_rng(0)
+    omega = 2 * np.eye(20) - 0.8 * (np.eye(20, k=1) + np.eye(20, k=-1))
+    Z = rng.multivariate_normal(np.zeros(20), np.linalg.inv(omega), 500)
+    test = edge_test(np.cov(Z.T), 499.0)
+    found = qvalues(test.pvalue[np.triu_indices(20, 1)]) <= 0.05
+    true = (omega != 0)[np.triu_indices(20, 1)]
+    assert found[true].all()
+    assert found[~true].mean() < 0.02
+    np.testing.assert_allclose(np.diag(test.precision, 1), np.diag(omega, 1), atol=0.35)

@@ -1,0 +1,364 @@
+"""NARD as users meet it: names, units, errors, predictions, tuning, scikit-learn's own checks."""
+
+import inspect
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from numpydoc.validate import validate
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nard import NARD
+from nard.figures import plot_lam_path
+from nard.simulate import make_regression
+
+
+@parametrize_with_checks([NARD(), NARD(method="full", lam=0.1, refit=False)])
+def test_scikit_learn_checks(estimator, check):
+    """No deviations."""
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_regression(150, 20, 8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def tables(data):
+    X = pd.DataFrame(data.X, columns=[f"gene {i}" for i in range(20)], index=[f"s{i}" for i in range(150)])
+    Y = pd.DataFrame(data.Y, columns=[f"protein {i}" for i in range(8)], index=X.index)
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def model(tables):
+    return NARD().fit(*tables)
+
+
+def test_names_reach_every_table(model, tables):
+    X, Y = tables
+    assert set(model.relevance()["feature"]) == set(X.columns)
+    associations = model.associations()
+    assert set(associations["feature"]) == set(X.columns)
+    assert set(associations["target"]) == set(Y.columns)
+    edges = model.edges()
+    assert len(edges) == 8 * 7 // 2
+    assert set(edges["source"]) | set(edges["target"]) == set(Y.columns)
+
+
+def test_tables_are_consistent(model):
+    for table in (model.relevance(), model.associations(), model.edges()):
+        assert table["pvalue"].between(0, 1).all()
+        assert table["pvalue"].is_monotonic_increasing
+        assert (table["qvalue"] >= table["pvalue"] - 1e-15).all()
+        np.testing.assert_array_equal(table["selected"], table["qvalue"] <= 0.05)
+    associations = model.associations()
+    np.testing.assert_allclose(associations["z"], associations["weight"] / associations["sd"])
+    edges = model.edges()
+    assert (np.sign(edges["partial_correlation"]) == -np.sign(edges["precision"])).all()
+    assert model.associations(0.5)["selected"].sum() >= model.associations(0.01)["selected"].sum()
+
+
+def test_finds_the_truth(model, data):
+    selected = model.associations().query("selected")
+    found = {(int(r.target.split()[1]), int(r.feature.split()[1])) for r in selected.itertuples()}
+    true = {(i, j) for i, j in zip(*np.nonzero(data.coef), strict=True)}
+    assert len(found & true) >= 0.95 * len(true)
+    assert len(found - true) <= 0.15 * len(found)
+    assert np.linalg.norm(model.coef_ - data.coef) < 0.25 * np.linalg.norm(data.coef)
+
+
+def test_sparse_coefficients_are_the_selected_associations(model):
+    assert model.refit_
+    selected = model.associations(model.fdr).query("selected")
+    assert np.count_nonzero(model.sparse_coef_) == len(selected)
+    np.testing.assert_array_equal(model.coef_, model.sparse_coef_)
+
+
+def test_graph_is_ready_for_graphml(model, tmp_path):
+    graph = model.to_networkx(associations=True)
+    nx.write_graphml(graph, tmp_path / "network.graphml")
+    read = nx.read_graphml(tmp_path / "network.graphml")
+    assert set(read.nodes) == set(graph.nodes)
+    kinds = nx.get_node_attributes(graph, "kind")
+    assert sum(kind == "target" for kind in kinds.values()) == 8
+    assert graph.number_of_edges() == model.edges()["selected"].sum() + model.associations()["selected"].sum()
+
+
+def test_an_input_named_like_an_output_is_another_node(data):
+    names = [f"p{i}" for i in range(8)]
+    X = pd.DataFrame(data.X[:, :8], columns=names)
+    model = NARD(lam=0.1).fit(X, pd.DataFrame(data.Y, columns=names))
+    graph = model.to_networkx(associations=True)
+    assert not any(source == target for source, target in graph.edges)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_predictive_density_is_gaussian_with_the_stated_covariance(data, refit):
+    model = NARD(lam=0.1, refit=refit).fit(data.X[:100], data.Y[:100])
+    X, Y = data.X[100:], data.Y[100:]
+    mean, std = model.predict(X, return_std=True)
+    inflation = np.ones(len(X))
+    if not refit:
+        scaled = (X - data.X[:100].mean(axis=0)) / data.X[:100].std(axis=0)
+        training = (data.X[:100] - data.X[:100].mean(axis=0)) / data.X[:100].std(axis=0)
+        active = model.active_
+        sigma = np.linalg.inv(np.diag(model.alpha_[active]) + training[:, active].T @ training[:, active])
+        inflation += np.einsum("ij,jk,ik->i", scaled[:, active], sigma, scaled[:, active])
+    np.testing.assert_allclose(std**2, np.outer(inflation, np.diag(model.covariance_)), rtol=1e-8)
+    expected = np.mean(
+        [multivariate_normal(m, model.covariance_ * f).logpdf(y) for m, f, y in zip(mean, inflation, Y, strict=True)]
+    )
+    assert model.log_likelihood(X, Y) == pytest.approx(expected, rel=1e-6)
+    assert model.score(X, Y) > 0
+
+
+def test_predictive_intervals_cover():
+    data = make_regression(400, 60, 10, random_state=5)
+    model = NARD(lam=0.1, refit=False).fit(data.X[:100], data.Y[:100])
+    mean, std = model.predict(data.X[100:], return_std=True)
+    coverage = (np.abs(data.Y[100:] - mean) <= 1.96 * std).mean()
+    assert coverage == pytest.approx(0.95, abs=0.04)
+
+
+def test_the_refit_is_chosen_by_held_out_likelihood(data):
+    model = NARD(lam=0.1).fit(data.X, data.Y)
+    assert model.refit_ == (model.refit_scores_["sparse"] > model.refit_scores_["posterior"])
+    weak = make_regression(150, 20, 10, relevant=1.0, density=1.0, weight_range=(0.1, 0.2), random_state=0)
+    assert not NARD(lam=0.1).fit(weak.X, weak.Y).refit_
+
+
+@pytest.mark.parametrize("lam", ["cv", "ebic"])
+def test_lambda_path(data, lam):
+    model = NARD(lam=lam).fit(data.X, data.Y)
+    path = model.lam_path_
+    assert path["chosen"].sum() == 1
+    best = path["score"].idxmax() if lam == "cv" else path["score"].idxmin()
+    assert path.loc[best, "lam"] == model.lam_
+    assert (np.diff(path["lam"]) < 0).all()
+    assert path["n_edges"].iloc[0] <= path["n_edges"].iloc[-1]
+    axes = plot_lam_path(model)
+    assert axes.get_ylabel()
+    with pytest.raises(ValueError, match="no path"):
+        plot_lam_path(NARD(lam=0.1, refit=False).fit(data.X, data.Y))
+
+
+def test_cross_validation_does_not_pick_the_smallest_lambda_on_independent_outputs():
+    data = make_regression(100, 10, 15, edge_probability=0.0, random_state=0)
+    model = NARD().fit(data.X, data.Y)
+    assert model.lam_ > 0.5 * model.lam_path_["lam"].max()
+
+
+def test_same_seed_same_result(data):
+    one, two = NARD(random_state=3).fit(data.X, data.Y), NARD(random_state=3).fit(data.X, data.Y)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.precision_, two.precision_)
+    NARD(random_state=np.random.RandomState(0), order="random", lam=0.1).fit(data.X, data.Y)
+
+
+def test_works_inside_scikit_learn(tables):
+    X, Y = tables
+    pipeline = make_pipeline(StandardScaler(), NARD(lam=0.1, refit=False))
+    assert cross_val_score(pipeline, X, Y, cv=3).min() > 0
+    assert clone(NARD(lam=0.2)).lam == 0.2
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "m"), [(30, 1, 5), (30, 5, 1), (20, 6, 40), (25, 200, 4), (3, 2, 2), (6, 3, 3), (40, 300, 60)]
+)
+@pytest.mark.parametrize("method", ["full", "sequential", "surrogate", "hybrid"])
+def test_extreme_shapes_work(n, d, m, method):
+    data = make_regression(n, d, m, random_state=0)
+    model = NARD(method=method, lam=0.2).fit(data.X, data.Y)
+    assert np.isfinite(model.coef_).all()
+    assert np.linalg.eigvalsh(model.precision_)[0] > 0
+    assert np.isfinite(model.log_likelihood(data.X, data.Y))
+    assert len(model.associations()) == d * m
+    assert model.relevance()["pvalue"].notna().all()
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(100, 30, 12), (50, 30, 3), (60, 100, 5)])
+def test_nothing_relevant_at_all(n, d, m):
+    """Each kind of finding turns up in about one of twenty data sets without any; four of 25 is the 97 % quantile."""
+    hits = np.zeros(3)
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        model = NARD(lam=0.2, refit=False).fit(rng.standard_normal((n, d)), rng.standard_normal((n, m)))
+        hits += [table["selected"].any() for table in (model.relevance(), model.associations(), model.edges())]
+    assert (hits <= 4).all()
+
+
+def test_collinear_duplicated_and_constant_inputs():
+    data = make_regression(120, 6, 5, relevant=1.0, random_state=0)
+    X = np.column_stack([data.X, data.X[:, 0], data.X[:, 1] + data.X[:, 2], np.full(120, 7.0)])
+    model = NARD(lam=0.1, refit=False).fit(X, data.Y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isinf(model.alpha_[-1])
+    assert (model.coef_[:, -1] == 0).all()
+    assert (model.associations().query("feature == 'x8'")["pvalue"] == 1).all()
+    together = model.coef_[:, 0] + model.coef_[:, 6]
+    np.testing.assert_allclose(together, data.coef[:, 0], atol=0.3)
+
+
+def test_outputs_that_the_inputs_explain_exactly():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    Y = X @ rng.standard_normal((5, 3))
+    model = NARD(lam=0.1).fit(X, Y)
+    assert model.score(X, Y) > 0.9999
+    assert np.isfinite(model.objective_).all()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params"), [("rbf", None), ("polynomial", None), ("polynomial", {"n_components": 80})]
+)
+def test_kernels_see_what_a_line_cannot(kernel, params):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 4))
+    signal = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2], X[:, 0] ** 2 - X[:, 3] ** 2])
+    Y = signal + 0.3 * rng.standard_normal(signal.shape)
+    linear = NARD(lam=0.1).fit(X[:300], Y[:300]).score(X[300:], Y[300:])
+    curved = NARD(lam=0.1, kernel=kernel, kernel_params=params).fit(X[:300], Y[:300])
+    assert curved.score(X[300:], Y[300:]) > linear + 0.2
+    assert curved.predict(X[300:], return_std=True)[1].shape == (200, 3)
+
+
+def test_polynomial_features_keep_their_names(tables):
+    X, Y = tables
+    model = NARD(lam=0.1, refit=False, kernel="polynomial").fit(X[["gene 0", "gene 1"]], Y)
+    assert "gene 0 gene 1" in model.relevance()["feature"].tolist()
+
+
+def broken(tables, what):
+    X, Y = (table.copy() for table in tables)
+    if what == "nan":
+        X.loc["s3", "gene 2"] = np.nan
+    elif what == "inf":
+        Y.loc["s3", "protein 1"] = np.inf
+    elif what == "constant":
+        Y["protein 4"] = 2.5
+    elif what == "duplicate":
+        X = X.rename(columns={"gene 1": "gene 0"})
+    elif what == "rows":
+        Y = Y.iloc[:-1]
+    elif what == "order":
+        Y = Y.iloc[::-1]
+    elif what == "samples":
+        Y = Y.rename(index=lambda name: f"other {name}")
+    elif what == "few":
+        X, Y = X.iloc[:2], Y.iloc[:2]
+    elif what == "text":
+        X = X.astype(object)
+        X.iloc[0, 0] = "high"
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("nan", r"X contains NaN or infinity: 1 values in 1 column\(s\) \('gene 2'\), first in row 's3'"),
+        ("inf", r"Y contains NaN or infinity.*'protein 1'"),
+        ("constant", r"1 output\(s\) are constant: 'protein 4'. Drop"),
+        ("duplicate", "duplicate column names: 'gene 0'"),
+        ("rows", "inconsistent numbers of samples"),
+        ("order", r"different order. Reorder: Y = Y.loc\[X.index\]"),
+        ("samples", "indexed by different samples"),
+        ("few", "minimum of 3 is required"),
+        ("text", "high"),
+    ],
+)
+def test_bad_data_is_named(tables, what, message):
+    with pytest.raises(ValueError, match=message):
+        NARD(lam=0.1).fit(*broken(tables, what))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"method": "fast"}, "method must be one of"),
+        ({"lam": "aic"}, "lam must be"),
+        ({"lam": -1}, "lam must be"),
+        ({"fdr": 2}, "fdr must be"),
+        ({"refit": "maybe"}, "refit must be"),
+        ({"kernel": "sigmoid"}, "kernel must be"),
+        ({"kernel": "rbf", "kernel_params": {"gama": 1}}, "kernel_params.*gamma"),
+        ({"alpha_prior": ("gamma", 1.0)}, "alpha_prior must be"),
+        ({"alpha_prior": ("gamma", 1.0, 0.0)}, "rate b must be positive"),
+        ({"alpha_prior": ("gamma", -9.0, 1.0)}, "must exceed"),
+        ({"cov_prior": ("wishart", 1, 1)}, "cov_prior must be"),
+        ({"cov_prior": ("inverse-wishart", np.eye(3), 1)}, "8×8"),
+        ({"tol": 0}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"update": "newton"}, "update must be"),
+        ({"order": "best"}, "order must be"),
+    ],
+)
+def test_bad_parameters_are_named(tables, params, message):
+    with pytest.raises(ValueError, match=message):
+        NARD(**({"lam": 0.1, "refit": False} | params)).fit(*tables)
+
+
+def test_too_many_monomials_say_what_to_do():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="n_components"):
+        NARD(kernel="polynomial").fit(rng.standard_normal((10, 600)), rng.standard_normal((10, 2)))
+
+
+def test_not_fitted():
+    for call in (lambda m: m.relevance(), lambda m: m.edges(), lambda m: m.predict(np.ones((2, 2)))):
+        with pytest.raises(NotFittedError):
+            call(NARD())
+
+
+def test_not_converged_names_the_remedy(data):
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+        NARD(lam=0.05, refit=False, max_iter=1, tol=1e-12).fit(data.X, data.Y)
+
+
+def test_a_degenerate_prior_is_warned_of():
+    data = make_regression(20, 30, 4, random_state=0)
+    with pytest.warns(UserWarning, match="Take a ≥ 1"):
+        NARD(lam=0.1, refit=False, alpha_prior=("gamma", 0.5, 0.1)).fit(data.X, data.Y)
+
+
+def test_verbose_prints_progress(data, capsys):
+    NARD(verbose=True).fit(data.X, data.Y)
+    printed = capsys.readouterr().out
+    assert "J = " in printed
+    assert "λ = " in printed
+
+
+def test_priors_change_the_fit_as_they_should(data):
+    flat = NARD(lam=0.1, refit=False).fit(data.X, data.Y)
+    gamma = NARD(lam=0.1, refit=False, alpha_prior=("gamma", 1.0, 1e-3)).fit(data.X, data.Y)
+    assert gamma.active_.all()
+    assert not flat.active_.all()
+    strong = NARD(lam=0.1, refit=False, cov_prior=("inverse-wishart", 1e4, 1e4)).fit(data.X, data.Y)
+    np.testing.assert_allclose(np.diag(strong.covariance_), data.Y.var(axis=0), rtol=0.05)
+
+
+def public_objects():
+    yield "nard.NARD"
+    yield "nard.graphical_lasso"
+    yield "nard.simulate.make_regression"
+    yield "nard.simulate.make_precision"
+    yield "nard.figures.plot_lam_path"
+    for name, member in inspect.getmembers(NARD, inspect.isfunction):
+        if not name.startswith("_") and member.__module__.startswith("nard"):
+            yield f"nard.NARD.{name}"
+
+
+@pytest.mark.parametrize("name", list(public_objects()))
+def test_docstrings_are_complete(name):
+    """numpydoc's validation of parameters, returns and examples."""
+    required = {"GL08", "SS03", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "EX01"}
+    errors = [error for error in validate(name)["errors"] if error[0] in required]
+    assert not errors
