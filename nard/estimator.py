@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nard.algorithms import METHODS, RoughPass, make_problem, minimise, starting_state
 from nard.algorithms.evidence import ColumnCovariance, posterior
@@ -187,17 +187,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, Y = self._validated(X, Y)
         seed = _seed(self.random_state)
         features = self._map_inputs(X, seed, fit=True)
-        scaler = Scaler(features, Y, self.standardize)
-        self._scaler = scaler
-        settings = Settings(make_alpha_prior(self.alpha_prior, Y.shape[1]), self.cov_prior, self.standardize, self.fdr)
-        cov_prior = make_covariance_prior(self.cov_prior, scaler.outputs(Y).var(axis=0), scaler.y_scale)
-        self._warn_of_degenerate_prior(features, settings)
+        self._scaler = Scaler(features, Y, self.standardize)
+        scaled_X, scaled_Y = self._scaler.inputs(features), self._scaler.outputs(Y)
+        alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
+        cov_prior = make_covariance_prior(self.cov_prior, scaled_Y.var(axis=0), self._scaler.y_scale)
+        self._warn_of_degenerate_prior(features, alpha_prior)
 
-        rough = RoughPass(scaler.inputs(features), scaler.outputs(Y), cov_prior)
-        self._tune(features, Y, rough, settings, cov_prior, seed)
-        problem = make_problem(
-            scaler.inputs(features), scaler.outputs(Y), self.lam_, rough.variances, settings.alpha_prior, cov_prior
-        )
+        rough = RoughPass(scaled_X, scaled_Y, cov_prior)
+        problem = make_problem(scaled_X, scaled_Y, 0.0, rough.variances, alpha_prior, cov_prior)
+        self._tune(features, Y, problem, rough, seed)
+        problem = make_problem(scaled_X, scaled_Y, self.lam_, rough.variances, alpha_prior, cov_prior)
         fit = minimise(
             problem,
             starting_state(problem, rough, self.method, self.tol),
@@ -278,7 +277,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         True
         """
         features = self._validated_inputs(X)
-        Y = np.asarray(Y, dtype=float)
+        Y = check_array(Y, ensure_2d=False, dtype=float, input_name="Y")
         Y = Y[:, None] if Y.ndim == 1 else Y
         if Y.shape != (len(features), len(self.intercept_)):
             raise ValueError(f"Y must have shape {(len(features), len(self.intercept_))}, found {Y.shape}.")
@@ -354,23 +353,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel is None:
             return X
         if fit:
-            self._input_scaler = Scaler(X, X, standardize=True)
-            self._feature_map = make_feature_map(self.kernel, self.kernel_params, *X.shape, seed)
-            mapped = self._feature_map.fit_transform(self._input_scaler.inputs(X))
-            if self.kernel == "polynomial" and hasattr(self._feature_map, "powers_"):
-                names = self._feature_map.get_feature_names_out(self.feature_labels_)
-            else:
-                names = self._feature_map.get_feature_names_out()
+            self._feature_map = make_feature_map(self.kernel, self.kernel_params, *X.shape, seed).fit(X)
+            names = self._feature_map.get_feature_names_out(self.feature_labels_)
             self.feature_labels_ = [str(name) for name in names]
-            return mapped
-        return self._feature_map.transform(self._input_scaler.inputs(X))
+        return self._feature_map.transform(X)
 
     def _validated_inputs(self, X):
         self._check_fitted()
         return self._map_inputs(validate_data(self, X, dtype=float, reset=False), None)
 
-    def _warn_of_degenerate_prior(self, features, settings):
-        prior = settings.alpha_prior
+    def _warn_of_degenerate_prior(self, features, prior):
         if prior.a < 1 and self.cov_prior is None and features.shape[1] >= features.shape[0]:
             warnings.warn(
                 f"alpha_prior with shape a = {prior.a:g} < 1 and at least as many inputs ({features.shape[1]}) as "
@@ -380,20 +372,18 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _tune(self, features, Y, rough, settings, cov_prior, seed):
-        """Sets lam_, lam_path_, refit_ and refit_scores_."""
+    def _tune(self, features, Y, problem, rough, seed):
+        """Sets lam_, lam_path_, refit_ and refit_scores_; ``problem`` is the whole data's at some λ."""
         report = _print_lam if self.verbose else None
         self.lam_path_, self.refit_scores_ = None, None
         lams = lam_grid(rough) if isinstance(self.lam, str) else np.array([float(self.lam)])
         self.lam_ = float(lams[0])
         if self.lam == "ebic":
-            scaler = self._scaler
-            self.lam_path_, self.lam_ = ebic_path(
-                scaler.inputs(features), scaler.outputs(Y), lams, rough, settings, cov_prior, report
-            )
+            self.lam_path_, self.lam_ = ebic_path(problem, lams, rough, report)
             lams = np.array([self.lam_])
         self.refit_ = self.refit is True
         if self.lam == "cv" or self.refit == "auto":
+            settings = Settings(problem.alpha_prior, self.cov_prior, self.standardize, self.fdr)
             validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", report)
             if self.lam == "cv":
                 self.lam_path_, self.lam_ = validation.path, validation.lam

@@ -1,4 +1,4 @@
-"""Feature maps Φ for the nonlinear model Y = WΦ(X) + E, from scikit-learn's transformers.
+"""Feature maps Φ of the standardised inputs for the nonlinear model Y = WΦ(X) + E, from scikit-learn's transformers.
 
 * ``"polynomial"``: all monomials up to a degree (default 2), named after their inputs. With ``n_components`` in the
   parameters, a Nyström approximation of the polynomial kernel instead, for when the monomials are too many.
@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 __all__ = ["make_feature_map"]
 
@@ -20,8 +21,8 @@ _RBF_COMPONENTS = 300
 _MOST_MONOMIALS = 100_000
 
 
-def make_feature_map(kernel: str, params: dict | None, n: int, d: int, seed: int):
-    """An unfitted transformer for standardised inputs with n samples and d columns."""
+def make_feature_map(kernel: str, params: dict | None, n: int, d: int, seed: int) -> Pipeline:
+    """An unfitted transformer of n samples of d inputs."""
     params = dict(params or {})
     if kernel == "polynomial" and "n_components" not in params:
         params = {"degree": 2, "include_bias": False, **params}
@@ -46,7 +47,7 @@ def make_feature_map(kernel: str, params: dict | None, n: int, d: int, seed: int
 
 def _build(transformer, params):
     try:
-        return transformer(**params)
+        return make_pipeline(StandardScaler(), transformer(**params))
     except TypeError as error:
         known = sorted(transformer().get_params())
         raise ValueError(f"kernel_params: {error}. Known parameters: {', '.join(known)}.") from None

@@ -177,12 +177,12 @@ def cross_validate(
     return Validation(_with_choice(rows, lam), float(lam), float(best_score), sparse)
 
 
-def ebic_path(X, Y, lams, rough: RoughPass, settings: Settings, cov_prior, report=None) -> tuple[pd.DataFrame, float]:
+def ebic_path(problem: Problem, lams, rough: RoughPass, report=None) -> tuple[pd.DataFrame, float]:
     """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
-    rows, state = [], None
-    n, m = Y.shape
+    rows, state, base = [], None, problem
+    n, m = problem.n, problem.m
     for lam in lams:
-        problem = make_problem(X, Y, lam, rough.variances, settings.alpha_prior, cov_prior)
+        problem = make_problem(base.X, base.Y, lam, rough.variances, base.alpha_prior, base.cov_prior)
         start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
         state = fit_sequential(problem, start, tol=_PATH_TOL).state
         post = posterior(problem, state.alpha)

@@ -208,6 +208,16 @@ def test_collinear_duplicated_and_constant_inputs():
     np.testing.assert_allclose(together, data.coef[:, 0], atol=0.3)
 
 
+def test_an_output_that_is_constant_in_a_fold():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 5)), rng.standard_normal((60, 4))
+    Y[:, 2] = 0.0
+    Y[7, 2] = 1.0
+    model = NARD().fit(X, Y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.precision_).all()
+
+
 def test_outputs_that_the_inputs_explain_exactly():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))

@@ -196,7 +196,11 @@ class Coordinates:
         Q2 = np.einsum("ij,ij->i", self.Q @ omega, self.Q)
         moves = 0
         for j in range(max_moves) if order is None else order:
-            _score_moves(self.alpha, self.S, Q2, m, prior.a, prior.b, best, gain)
+            looked_at = slice(None) if order is None else slice(j, j + 1)
+            _score_moves(
+                self.alpha[looked_at], self.S[looked_at], Q2[looked_at], m, prior.a, prior.b,
+                best[looked_at], gain[looked_at],
+            )  # fmt: skip
             if order is None:
                 j = int(np.argmax(gain))
                 if gain[j] <= min_gain:

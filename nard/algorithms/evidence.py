@@ -22,7 +22,6 @@ from nard.covariance import GraphicalLassoResult, glasso_objective, graphical_la
 from nard.priors import AlphaPrior, CovariancePrior
 
 __all__ = [
-    "VARIANCE_FLOOR",
     "ColumnCovariance",
     "Fit",
     "Posterior",
@@ -35,7 +34,7 @@ __all__ = [
 
 # V is kept above this fraction of the outputs' variances (as a tiny Ψ, hence part of J), so that data which the inputs
 # explain exactly do not send J to −∞.
-VARIANCE_FLOOR = 1e-8
+_VARIANCE_FLOOR = 1e-8
 # The graphical lasso is solved to this fraction of the accuracy asked of J.
 _NETWORK_FRACTION = 0.05
 
@@ -81,8 +80,15 @@ class Problem:
         return self.Y.T @ self.Y
 
     @cached_property
+    def variance_floor(self) -> np.ndarray:
+        """The smallest residual variance of every output."""
+        squares = np.diag(self.yty)
+        # An output may be constant in a fold of the data though not in all of it.
+        return _VARIANCE_FLOOR * np.maximum(squares, 1e-3 * squares.mean()) / self.n
+
+    @cached_property
     def _psi(self) -> np.ndarray:
-        return self.cov_prior.psi + VARIANCE_FLOOR * np.diag(np.diag(self.yty))
+        return self.cov_prior.psi + self.n * np.diag(self.variance_floor)
 
     def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Fit, Problem, State, update_network
-from nard.algorithms.sequential import _FEWEST_MOVES, _MOVE_FRACTION, finish
+from nard.algorithms.sequential import finish, sweep_inputs
 from nard.algorithms.surrogate import ActiveInputs, ridge_scatter
 
 __all__ = ["fit_hybrid"]
@@ -24,7 +24,7 @@ _MAX_STEPS = 200
 
 
 def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
-    """Majorised steps in W until H ≤ target and a step gains less than the tolerance: returns W, EᵀE + WᵀKW and H.
+    """Majorised steps in W until H ≤ target and a step gains less than the tolerance: returns W and EᵀE + WᵀKW.
 
     The extrapolation restarts whenever H rises. H tends to J, which is below ``target``; should the steps be too slow
     to get there, None is returned.
@@ -52,7 +52,7 @@ def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
         W, cross, scatter, value = new_W, new_cross, new_scatter, new_value
         if value <= target and gained <= tolerance:
             break
-    return (W, scatter, value) if value <= target else None
+    return (W, scatter) if value <= target else None
 
 
 def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
@@ -65,8 +65,7 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
     active = np.isfinite(coordinates.alpha)
     W[active] = coordinates.Q[active] / coordinates.alpha[active, None]
     while len(objective) <= max_iter:
-        coordinates.sweep(network.precision, _MOVE_FRACTION * tolerance, max_moves=max(_FEWEST_MOVES, problem.d))
-        coordinates.refresh()
+        sweep_inputs(coordinates, network.precision, tolerance)
         active = np.flatnonzero(np.isfinite(coordinates.alpha))
         alpha = coordinates.alpha[active]
         followed = _follow(
@@ -74,9 +73,9 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
             coordinates.logdet, value, 0.1 * tolerance,
         )  # fmt: skip
         if followed is None:  # too slow: the posterior mean itself, μ_i = Q_i/α_i
-            followed = coordinates.Q[active] / alpha[:, None], coordinates.scatter, None
+            followed = coordinates.Q[active] / alpha[:, None], coordinates.scatter
         W = np.zeros((problem.d, problem.m))
-        W[active], scatter, _ = followed
+        W[active], scatter = followed
         network = update_network(problem, scatter, network, tol)
         value = problem.objective(coordinates.logdet, scatter, alpha, network.precision)
         objective.append(value)

@@ -7,12 +7,19 @@ import numpy as np
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Fit, Problem, State, update_network
 
-__all__ = ["finish", "fit_sequential"]
+__all__ = ["finish", "fit_sequential", "sweep_inputs"]
 
 # A sweep leaves moves undone that would lower J by less than this fraction of the tolerance.
 _MOVE_FRACTION = 1e-2
-# A sweep makes at most as many moves as there are inputs, but not fewer than this.
+# A greedy sweep ends after as many moves as there are inputs, or after this many if they are fewer.
 _FEWEST_MOVES = 50
+
+
+def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None) -> None:
+    """One sweep over the α_i at Ω, and the statistics afresh after it; ``visit`` is None for the greedy order."""
+    most = max(_FEWEST_MOVES, coordinates.problem.d)
+    coordinates.sweep(omega, _MOVE_FRACTION * tolerance, max_moves=most, order=visit)
+    coordinates.refresh()
 
 
 def fit_sequential(
@@ -36,10 +43,7 @@ def fit_sequential(
     converged = False
     while not converged and len(objective) <= max_iter:
         visit = None if order == "greedy" else rng.permutation(problem.d)
-        coordinates.sweep(
-            network.precision, _MOVE_FRACTION * tolerance, max_moves=max(_FEWEST_MOVES, problem.d), order=visit
-        )
-        coordinates.refresh()
+        sweep_inputs(coordinates, network.precision, tolerance, visit)
         network = update_network(problem, coordinates.scatter, network, tol)
         objective.append(
             problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network.precision)
