@@ -31,6 +31,7 @@ def plot_lam_path(model, ax=None):
     'λ (on the scale of residual correlations)'
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     path = model.lam_path_
     if path is None:
@@ -48,6 +49,9 @@ def plot_lam_path(model, ax=None):
         ax.set_ylabel("eBIC (lower is better)")
     ax.axvline(model.lam_, color="#D55E00", linestyle="--", label=f"chosen λ = {model.lam_:.3g}")
     ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("λ (on the scale of residual correlations)")
     ax.legend(frameon=False)
     return ax
