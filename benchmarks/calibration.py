@@ -13,8 +13,9 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from nard import NARD
-from nard.algorithms import METHODS, RoughPass, State, make_problem, minimise
+from nard.algorithms import METHODS, Data, RoughPass, State, make_problem, minimise
 from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.scaling import Scaler
 from nard.simulate import make_regression
 
 # name: (d, m, N), fraction of relevant inputs, density of their columns, edge probability
@@ -74,10 +75,11 @@ def variance_from_any_start(design, seed, lam=0.1, starts=(1e-2, 1.0, 1e2, 1e4))
     """Tr(V)/m of the posterior fit for every method and common starting α; the truth is 1."""
     data = simulate(design, seed)
     units = data.Y.std(axis=0)
-    X, Y = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0), (data.Y - data.Y.mean(axis=0)) / units
-    cov_prior = make_covariance_prior(None, Y.var(axis=0))
-    rough = RoughPass(X, Y, cov_prior)
-    problem = make_problem(X, Y, lam, rough.variances, make_alpha_prior(None, Y.shape[1]), cov_prior)
+    scaler = Scaler(data.X, data.Y, standardize=True)
+    scaled = Data(scaler.inputs(data.X), scaler.outputs(data.Y))
+    cov_prior = make_covariance_prior(None, scaled.Y.var(axis=0))
+    rough = RoughPass(scaled, cov_prior)
+    problem = make_problem(scaled, lam, rough.variances, make_alpha_prior(None, data.Y.shape[1]), cov_prior)
     table = {}
     for method in METHODS:
         fits = [minimise(problem, State(np.full(problem.d, a), rough.network), method) for a in starts]

@@ -164,6 +164,14 @@ def glasso_objective(S: np.ndarray, L: np.ndarray, omega: np.ndarray) -> float:
     return float(-log_determinant(omega) + np.vdot(S, omega) + np.vdot(L, np.abs(omega)))
 
 
+def log_density(residuals: np.ndarray, precision: np.ndarray, inflation: np.ndarray) -> np.ndarray:
+    """ln N(residual; 0, inflation·Ω⁻¹) of every sample."""
+    m = residuals.shape[1]
+    mahalanobis = np.einsum("ij,ij->i", residuals @ precision, residuals)
+    constant = log_determinant(precision) - m * np.log(2.0 * np.pi)
+    return 0.5 * (constant - m * np.log(inflation) - mahalanobis / inflation)
+
+
 def _feasible_start(S, L):
     """(1 − t)S + t·diag(S) with the largest t ≤ 1 inside the dual's box: positive definite if S is semi-definite."""
     with np.errstate(divide="ignore", invalid="ignore"):

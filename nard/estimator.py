@@ -10,13 +10,15 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from nard.algorithms import METHODS, RoughPass, make_problem, minimise, starting_state
+from nard.algorithms import METHODS, Data, RoughPass, make_problem, minimise, starting_state
 from nard.algorithms.evidence import ColumnCovariance, posterior
+from nard.covariance import log_density
 from nard.findings import FindingsMixin, relevance_table
 from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
-from nard.selection import EdgeTest, EntryTest, edge_test
-from nard.tuning import Scaler, Settings, cross_validate, ebic_path, find, lam_grid, log_density
+from nard.scaling import Scaler
+from nard.selection import EdgeTest, EntryTest, edge_test, find
+from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
 from nard.validation import check_missing, check_outputs, check_same_samples, column_names, is_number, require
 
 __all__ = ["NARD"]
@@ -188,15 +190,15 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         seed = _seed(self.random_state)
         features = self._map_inputs(X, seed, fit=True)
         self._scaler = Scaler(features, Y, self.standardize)
-        scaled_X, scaled_Y = self._scaler.inputs(features), self._scaler.outputs(Y)
+        data = Data(self._scaler.inputs(features), self._scaler.outputs(Y))
         alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
-        cov_prior = make_covariance_prior(self.cov_prior, scaled_Y.var(axis=0), self._scaler.y_scale)
+        cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
 
-        rough = RoughPass(scaled_X, scaled_Y, cov_prior)
-        problem = make_problem(scaled_X, scaled_Y, 0.0, rough.variances, alpha_prior, cov_prior)
+        rough = RoughPass(data, cov_prior)
+        problem = make_problem(data, 0.0, rough.variances, alpha_prior, cov_prior)
         self._tune(features, Y, problem, rough, seed)
-        problem = make_problem(scaled_X, scaled_Y, self.lam_, rough.variances, alpha_prior, cov_prior)
+        problem = make_problem(data, self.lam_, rough.variances, alpha_prior, cov_prior)
         fit = minimise(
             problem,
             starting_state(problem, rough, self.method, self.tol),
@@ -282,7 +284,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if Y.shape != (len(features), len(self.intercept_)):
             raise ValueError(f"Y must have shape {(len(features), len(self.intercept_))}, found {Y.shape}.")
         residuals = (Y - features @ self.coef_.T - self.intercept_) / self._scaler.y_scale
-        density = log_density(residuals, self._network, self._inflation(features))
+        density = log_density(residuals, self._network.precision, self._inflation(features))
         return float(density.mean() - np.log(self._scaler.y_scale).sum())
 
     def relevance(self, fdr=0.05) -> pd.DataFrame:

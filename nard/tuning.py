@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from nard.algorithms import RoughPass, State, make_problem, starting_state
-from nard.algorithms.coordinate import Coordinates
+from nard.algorithms import Data, RoughPass, State, make_problem, starting_state
 from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
 from nard.algorithms.sequential import fit_sequential
-from nard.covariance import GraphicalLassoResult, log_determinant
+from nard.covariance import log_density, log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
-from nard.selection import EntryTest, InputTest, SparseFit, entry_test, input_test, refit
+from nard.scaling import Scaler
+from nard.selection import find
 
-__all__ = ["Findings", "Scaler", "Settings", "cross_validate", "ebic_path", "find", "lam_grid", "log_density"]
+__all__ = ["Settings", "Validation", "cross_validate", "ebic_path", "lam_grid"]
 
 _N_LAMS = 15
 _SMALLEST_LAM = 0.02  # of the largest
@@ -43,71 +43,21 @@ class Settings:
     fdr: float
 
 
-class Scaler:
-    """Centres X and Y and, if asked to, scales their columns to unit variance. Constant columns stay unscaled."""
-
-    def __init__(self, X: np.ndarray, Y: np.ndarray, standardize: bool):
-        self.x_mean, self.y_mean = X.mean(axis=0), Y.mean(axis=0)
-        self.x_scale, self.y_scale = np.ones(X.shape[1]), np.ones(Y.shape[1])
-        if standardize:
-            self.x_scale, self.y_scale = _scales(X), _scales(Y)
-
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.x_mean) / self.x_scale
-
-    def outputs(self, Y: np.ndarray) -> np.ndarray:
-        return (Y - self.y_mean) / self.y_scale
-
-
-def _scales(A: np.ndarray) -> np.ndarray:
-    deviation = A.std(axis=0)
-    # A constant column's computed deviation is rounding error, not zero.
-    constant = deviation <= 1e-12 * np.abs(A).max(axis=0, initial=0.0)
-    return np.where(constant, 1.0, deviation)
-
-
-def log_density(residuals: np.ndarray, network: GraphicalLassoResult, inflation: np.ndarray) -> np.ndarray:
-    """ln N(residual; 0, V·inflation) of every sample."""
-    m = residuals.shape[1]
-    mahalanobis = np.einsum("ij,ij->i", residuals @ network.precision, residuals)
-    constant = log_determinant(network.precision) - m * np.log(2.0 * np.pi)
-    return 0.5 * (constant - m * np.log(inflation) - mahalanobis / inflation)
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Tests of inputs and entries under the posterior, its scatter YᵀC⁻¹Y, and the sparse refit with its own tests."""
-
-    inputs: InputTest
-    entries: EntryTest
-    scatter: np.ndarray
-    sparse: SparseFit
-
-
-def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
-    """Everything that is tested at a fitted state."""
-    coordinates = Coordinates(problem, state.alpha)
-    inputs = input_test(problem, coordinates, state)
-    entries = entry_test(problem, coordinates, state, inputs.variance_factor)
-    sparse = refit(problem, state.alpha, entries, state.omega, lam, fdr)
-    return Findings(inputs, entries, coordinates.scatter, sparse)
-
-
 class _Fold:
     """One training fold walking down the path of λ, and its held-out samples."""
 
     def __init__(self, X, Y, train, test, settings: Settings):
         scaler = Scaler(X[train], Y[train], settings.standardize)
-        self.X, self.Y = scaler.inputs(X[train]), scaler.outputs(Y[train])
+        self.data = Data(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
         self.log_units = float(np.log(scaler.y_scale).sum())
         self.settings = settings
-        self.cov_prior = make_covariance_prior(settings.cov_prior, self.Y.var(axis=0), scaler.y_scale)
-        self.rough = RoughPass(self.X, self.Y, self.cov_prior)
+        self.cov_prior = make_covariance_prior(settings.cov_prior, self.data.Y.var(axis=0), scaler.y_scale)
+        self.rough = RoughPass(self.data, self.cov_prior)
         self.state: State | None = None
 
     def _problem(self, lam):
-        return make_problem(self.X, self.Y, lam, self.rough.variances, self.settings.alpha_prior, self.cov_prior)
+        return make_problem(self.data, lam, self.rough.variances, self.settings.alpha_prior, self.cov_prior)
 
     def advance(self, lam: float) -> np.ndarray:
         """Fits at the next λ and returns the held-out samples' log densities."""
@@ -117,13 +67,13 @@ class _Fold:
         post = posterior(problem, self.state.alpha)
         inflation = 1.0 + ColumnCovariance(problem, self.state.alpha).variance(self.X_test)
         residuals = self.Y_test - self.X_test[:, post.active] @ post.mean
-        return log_density(residuals, self.state.network, inflation) - self.log_units
+        return log_density(residuals, self.state.omega, inflation) - self.log_units
 
     def sparse_score(self, state: State, lam: float) -> np.ndarray:
         """The same for the sparse refit at a state that the fold passed at λ."""
         sparse = find(self._problem(lam), state, lam, self.settings.fdr).sparse
         residuals = self.Y_test - self.X_test @ sparse.coef
-        return log_density(residuals, sparse.network, np.ones(len(residuals))) - self.log_units
+        return log_density(residuals, sparse.network.precision, np.ones(len(residuals))) - self.log_units
 
 
 def lam_grid(rough: RoughPass) -> np.ndarray:
@@ -182,7 +132,7 @@ def ebic_path(problem: Problem, lams, rough: RoughPass, report=None) -> tuple[pd
     rows, state, base = [], None, problem
     n, m = problem.n, problem.m
     for lam in lams:
-        problem = make_problem(base.X, base.Y, lam, rough.variances, base.alpha_prior, base.cov_prior)
+        problem = make_problem(base.data, lam, rough.variances, base.alpha_prior, base.cov_prior)
         start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
         state = fit_sequential(problem, start, tol=_PATH_TOL).state
         post = posterior(problem, state.alpha)

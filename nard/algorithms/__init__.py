@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nard.algorithms.evidence import Fit, Problem, State, empty_state, posterior, update_network
+from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, posterior, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
 from nard.algorithms.sequential import fit_sequential
 from nard.algorithms.surrogate import fit_surrogate
 from nard.priors import AlphaPrior, CovariancePrior
 
-__all__ = ["METHODS", "Fit", "Problem", "RoughPass", "State", "make_problem", "minimise", "starting_state"]
+__all__ = ["METHODS", "Data", "Fit", "Problem", "RoughPass", "State", "make_problem", "minimise", "starting_state"]
 
 METHODS = ("full", "sequential", "surrogate", "hybrid")
 # The rough pass only has to find the residual variances.
@@ -23,26 +23,26 @@ _SMALLEST_VARIANCE = 1e-3
 class RoughPass:
     """A first fit with a diagonal Ω: the residual variances v that fix λ's scale, and where to start from."""
 
-    def __init__(self, X, Y, cov_prior: CovariancePrior):
-        variances = Y.var(axis=0)
-        problem = make_problem(X, Y, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
+    def __init__(self, data: Data, cov_prior: CovariancePrior):
+        variances = data.Y.var(axis=0)
+        problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
         state = fit_sequential(problem, empty_state(problem, _ROUGH_TOL), tol=_ROUGH_TOL).state
         self.alpha = state.alpha
         self.network = state.network
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
-        correlation = posterior(problem, state.alpha).scatter / len(Y)
+        correlation = posterior(problem, state.alpha).scatter / problem.n
         correlation /= np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)
         # The smallest λ whose network is empty.
         self.largest_lam = float(np.abs(correlation).max(initial=0.0))
 
 
-def make_problem(X, Y, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
+def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
     """J with penalties P_ij = λ sqrt(v_i v_j): λ acts on the scale of the residual correlations."""
     penalty = lam * np.sqrt(np.outer(variances, variances))
     np.fill_diagonal(penalty, 0.0)
-    return Problem(X, Y, penalty, alpha_prior, cov_prior)
+    return Problem(data, penalty, alpha_prior, cov_prior)
 
 
 def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) -> State:

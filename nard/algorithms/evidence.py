@@ -23,6 +23,7 @@ from nard.priors import AlphaPrior, CovariancePrior
 
 __all__ = [
     "ColumnCovariance",
+    "Data",
     "Fit",
     "Posterior",
     "Problem",
@@ -40,14 +41,61 @@ _NETWORK_FRACTION = 0.05
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Centred data and everything that J depends on besides (α, Ω)."""
+class Data:
+    """Centred X (N×d) and Y (N×m), and the products of them that are computed once, whatever λ or prior."""
 
     X: np.ndarray
     Y: np.ndarray
+
+    @cached_property
+    def gram(self) -> np.ndarray | None:
+        """XᵀX where N ≥ d, so that no later work grows with N; None (never d×d) where N < d."""
+        return self.X.T @ self.X if self.X.shape[0] >= self.X.shape[1] else None
+
+    @cached_property
+    def xty(self) -> np.ndarray:
+        return self.X.T @ self.Y
+
+    @cached_property
+    def yty(self) -> np.ndarray:
+        return self.Y.T @ self.Y
+
+    @cached_property
+    def variance_floor(self) -> np.ndarray:
+        """The smallest residual variance of every output."""
+        squares = np.diag(self.yty)
+        # An output may be constant in a fold of the data though not in all of it.
+        return _VARIANCE_FLOOR * np.maximum(squares, 1e-3 * squares.mean()) / len(self.Y)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data and everything else that J depends on besides (α, Ω)."""
+
+    data: Data
     penalty: np.ndarray
     alpha_prior: AlphaPrior
     cov_prior: CovariancePrior
+
+    @property
+    def X(self) -> np.ndarray:
+        return self.data.X
+
+    @property
+    def Y(self) -> np.ndarray:
+        return self.data.Y
+
+    @property
+    def gram(self) -> np.ndarray | None:
+        return self.data.gram
+
+    @property
+    def xty(self) -> np.ndarray:
+        return self.data.xty
+
+    @property
+    def yty(self) -> np.ndarray:
+        return self.data.yty
 
     @property
     def n(self) -> int:
@@ -67,28 +115,8 @@ class Problem:
         return float(self.n * self.m)
 
     @cached_property
-    def gram(self) -> np.ndarray | None:
-        """XᵀX where N ≥ d, so that no later work grows with N; None (never d×d) where N < d."""
-        return self.X.T @ self.X if self.n >= self.d else None
-
-    @cached_property
-    def xty(self) -> np.ndarray:
-        return self.X.T @ self.Y
-
-    @cached_property
-    def yty(self) -> np.ndarray:
-        return self.Y.T @ self.Y
-
-    @cached_property
-    def variance_floor(self) -> np.ndarray:
-        """The smallest residual variance of every output."""
-        squares = np.diag(self.yty)
-        # An output may be constant in a fold of the data though not in all of it.
-        return _VARIANCE_FLOOR * np.maximum(squares, 1e-3 * squares.mean()) / self.n
-
-    @cached_property
     def _psi(self) -> np.ndarray:
-        return self.cov_prior.psi + self.n * np.diag(self.variance_floor)
+        return self.cov_prior.psi + self.n * np.diag(self.data.variance_floor)
 
     def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""

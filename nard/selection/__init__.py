@@ -1,15 +1,18 @@
 """Findings with error rates: tests of inputs, entries of W and edges of Ω, and the sparse refit."""
 
+from nard.selection.find import Findings, find
 from nard.selection.refit import SparseFit, refit
 from nard.selection.significance import EdgeTest, EntryTest, InputTest, edge_test, entry_test, input_test, qvalues
 
 __all__ = [
     "EdgeTest",
     "EntryTest",
+    "Findings",
     "InputTest",
     "SparseFit",
     "edge_test",
     "entry_test",
+    "find",
     "input_test",
     "qvalues",
     "refit",

@@ -111,7 +111,7 @@ def _estimate(problem, support, omega, lam, W, network):
     # An output cannot be left with less than one degree of freedom, however many entries were selected for it.
     degrees = np.maximum(n - 1.0 - support.sum(axis=0), 1.0)
     covariance = residuals.T @ residuals / np.sqrt(np.outer(degrees, degrees))
-    variances = np.maximum(np.diag(covariance), problem.variance_floor)
+    variances = np.maximum(np.diag(covariance), problem.data.variance_floor)
     np.fill_diagonal(covariance, variances)
     penalty = lam * np.sqrt(np.outer(variances, variances))
     network = graphical_lasso(covariance, penalty, init=network, max_iter=1000)

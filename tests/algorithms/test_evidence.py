@@ -1,11 +1,13 @@
 """J, the posterior and the predictive variance against dense formulas; primal against dual."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import SHAPES, dense_objective, dense_posterior, random_problem
 
 from nard import graphical_lasso
-from nard.algorithms import RoughPass, minimise, starting_state
+from nard.algorithms import Data, RoughPass, minimise, starting_state
 from nard.algorithms.evidence import ColumnCovariance, empty_state, posterior
 
 
@@ -65,8 +67,8 @@ def test_no_input_leaves_the_graphical_lasso_of_the_outputs():
 @pytest.mark.parametrize("method", ["full", "sequential", "surrogate", "hybrid"])
 def test_inputs_of_zeros_are_pruned(method):
     problem, _, _ = random_problem(0)
-    blank = type(problem)(0 * problem.X, problem.Y, problem.penalty, problem.alpha_prior, problem.cov_prior)
-    rough = RoughPass(blank.X, blank.Y, blank.cov_prior)
+    blank = replace(problem, data=Data(0 * problem.X, problem.Y))
+    rough = RoughPass(blank.data, blank.cov_prior)
     fit = minimise(blank, starting_state(blank, rough, method, 1e-6), method, tol=1e-6, max_iter=200)
     assert np.isinf(fit.state.alpha).all()
     S = problem.Y.T @ problem.Y / problem.n

@@ -1,11 +1,13 @@
 """The tests' null distributions, the refit's normal equations, and q-values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import random_problem
 from scipy.stats import kstest
 
-from nard.algorithms import State
+from nard.algorithms import Data, State
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import update_network
 from nard.selection import edge_test, entry_test, input_test, qvalues, refit
@@ -29,7 +31,7 @@ def test_scores_have_their_null_distribution_under_the_model():
     for _ in range(200):
         W = rng.standard_normal((problem.d, problem.m)) @ np.linalg.cholesky(V).T / np.sqrt(alpha)[:, None]
         Y = problem.X @ W + rng.standard_normal((problem.n, problem.m)) @ np.linalg.cholesky(V).T
-        drawn = type(problem)(problem.X, Y, problem.penalty, problem.alpha_prior, problem.cov_prior)
+        drawn = replace(problem, data=Data(problem.X, Y))
         coordinates, state = Coordinates(drawn, alpha), State(alpha, rough.network)
         z.append(entry_test(drawn, coordinates, state, 1.0).z[0])
         inputs = input_test(drawn, coordinates, state)

@@ -1,0 +1,33 @@
+"""All tests at a fitted state, and the refit that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.evidence import Problem, State
+from nard.selection.refit import SparseFit, refit
+from nard.selection.significance import EntryTest, InputTest, entry_test, input_test
+
+__all__ = ["Findings", "find"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Tests of inputs and entries under the posterior, its scatter YᵀC⁻¹Y, and the sparse refit with its own tests."""
+
+    inputs: InputTest
+    entries: EntryTest
+    scatter: np.ndarray
+    sparse: SparseFit
+
+
+def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
+    """Everything that is tested at a fitted state."""
+    coordinates = Coordinates(problem, state.alpha)
+    inputs = input_test(problem, coordinates, state)
+    entries = entry_test(problem, coordinates, state, inputs.variance_factor)
+    sparse = refit(problem, state.alpha, entries, state.omega, lam, fdr)
+    return Findings(inputs, entries, coordinates.scatter, sparse)
