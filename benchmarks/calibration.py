@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from nard import NARD
-from nard.algorithms import METHODS, Data, RoughPass, State, make_problem, minimise
+from nard.algorithms import METHODS, Data, RoughPass, State, minimise
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.scaling import Scaler
 from nard.simulate import make_regression
@@ -79,7 +79,7 @@ def variance_from_any_start(design, seed, lam=0.1, starts=(1e-2, 1.0, 1e2, 1e4))
     scaled = Data(scaler.inputs(data.X), scaler.outputs(data.Y))
     cov_prior = make_covariance_prior(None, scaled.Y.var(axis=0))
     rough = RoughPass(scaled, cov_prior)
-    problem = make_problem(scaled, lam, rough.variances, make_alpha_prior(None, data.Y.shape[1]), cov_prior)
+    problem = rough.problem(scaled, lam, make_alpha_prior(None, data.Y.shape[1]), cov_prior)
     table = {}
     for method in METHODS:
         fits = [minimise(problem, State(np.full(problem.d, a), rough.network), method) for a in starts]

@@ -182,10 +182,7 @@ def _feasible_start(S, L):
 
 
 def _starts(S, L, init_W, init_omega):
-    """(W, B) to start from, in the order to try: the given one, a diagonal one, and one that is surely feasible.
-
-    The diagonal start is the quickest cold one but lies outside the dual's box, from where the ascent may go astray.
-    """
+    """(W, B) to start from, in the order to try: the given one if it is positive definite, then a feasible one."""
     m = len(S)
     if init_W is not None:
         W = np.clip(init_W, S - L, S + L)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from nard.algorithms import METHODS, Data, RoughPass, make_problem, minimise, starting_state
+from nard.algorithms import METHODS, Data, RoughPass, minimise, starting_state
 from nard.algorithms.evidence import ColumnCovariance, posterior
 from nard.covariance import log_density
 from nard.findings import FindingsMixin, relevance_table
 from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.scaling import Scaler
-from nard.selection import EdgeTest, EntryTest, edge_test, find
+from nard.selection import edge_test, find
 from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
 from nard.validation import check_missing, check_outputs, check_same_samples, column_names, is_number, require
 
@@ -46,11 +49,14 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         How J is minimised. All four end at a stationary point of J, as a rule the same one; they differ in the way.
     lam : float or {"cv", "ebic"}, default="cv"
         Network penalty λ, on the scale of residual correlations (0.05 to 0.3 is common). "cv": 5-fold
-        cross-validated likelihood of held-out samples; "ebic": extended BIC.
+        cross-validated likelihood of held-out samples; "ebic": extended BIC. The path of λ is always walked by
+        Sequential NARD. The tests of the findings are too optimistic where λ is nearly zero and there are not many
+        more samples than outputs.
     alpha_prior : None or ("gamma", a, b), default=None
         Hyperprior on every α. Under a Gamma prior no input is ever pruned exactly.
     cov_prior : None or ("inverse-wishart", psi, nu), default=None
-        Hyperprior on V. A number ``psi`` stands for psi times the diagonal matrix of the outputs' variances.
+        Hyperprior on V, Ψ = ``psi``, with mode Ψ/ν. A number ``psi`` stands for psi times the diagonal matrix of the
+        outputs' variances.
     kernel : {None, "polynomial", "rbf"}, default=None
         Feature map for Y = WΦ(X) + E. The fitted coefficients and findings are then those of Φ's features.
     kernel_params : dict, optional
@@ -70,7 +76,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         The fit has converged when an outer step lowers J by less than ``tol`` · N · m.
     max_iter : int, default=500
         Most outer steps.
-    random_state : int, RandomState or None, default=None
+    random_state : int, numpy.random.RandomState or None, default=None
         Seed of the folds, of the random order and of the RBF map. None is a fixed seed too: two fits of the same
         data agree.
     verbose : bool, default=False
@@ -196,9 +202,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._warn_of_degenerate_prior(features, alpha_prior)
 
         rough = RoughPass(data, cov_prior)
-        problem = make_problem(data, 0.0, rough.variances, alpha_prior, cov_prior)
+        problem = rough.problem(data, 0.0, alpha_prior, cov_prior)
         self._tune(features, Y, problem, rough, seed)
-        problem = make_problem(data, self.lam_, rough.variances, alpha_prior, cov_prior)
+        problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
         fit = minimise(
             problem,
             starting_state(problem, rough, self.method, self.tol),
@@ -278,6 +284,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> model.log_likelihood(data.X[150:], data.Y[150:]) > empty.log_likelihood(data.X[150:], data.Y[150:])
         True
         """
+        check_same_samples(X, Y)
+        if isinstance(Y, pd.DataFrame) and list(map(str, Y.columns)) != self.target_labels_:
+            raise ValueError("The columns of Y are not those of the fit, in their order: Y[model.target_labels_].")
         features = self._validated_inputs(X)
         Y = check_array(Y, ensure_2d=False, dtype=float, input_name="Y")
         Y = Y[:, None] if Y.ndim == 1 else Y
@@ -321,15 +330,22 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_parameters(self):
         require(self.method in METHODS, "method", self.method, f"one of {METHODS}")
-        lam_ok = self.lam in ("cv", "ebic") if isinstance(self.lam, str) else is_number(self.lam) and self.lam >= 0
+        given = not isinstance(self.lam, str) and is_number(self.lam) and 0 <= self.lam < np.inf
+        lam_ok = given or (isinstance(self.lam, str) and self.lam in ("cv", "ebic"))
         require(lam_ok, "lam", self.lam, 'a number ≥ 0, "cv" or "ebic"')
         require(self.kernel in (None, "polynomial", "rbf"), "kernel", self.kernel, 'None, "polynomial" or "rbf"')
         require(self.update in ("mackay", "em"), "update", self.update, '"mackay" or "em"')
         require(self.order in ("greedy", "random"), "order", self.order, '"greedy" or "random"')
-        require(self.refit in ("auto", True, False), "refit", self.refit, '"auto", True or False')
+        refit_ok = isinstance(self.refit, bool | np.bool_) or (isinstance(self.refit, str) and self.refit == "auto")
+        require(refit_ok, "refit", self.refit, '"auto", True or False')
         require(is_number(self.fdr) and 0 < self.fdr < 1, "fdr", self.fdr, "a number between 0 and 1")
         require(is_number(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
-        require(is_number(self.max_iter) and self.max_iter >= 1, "max_iter", self.max_iter, "an integer ≥ 1")
+        require(
+            isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1,
+            "max_iter",
+            self.max_iter,
+            "an integer ≥ 1",
+        )
 
     def _validated(self, X, Y):
         """Checked float arrays; remembers names and whether Y was one-dimensional."""
@@ -383,7 +399,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.lam == "ebic":
             self.lam_path_, self.lam_ = ebic_path(problem, lams, rough, report)
             lams = np.array([self.lam_])
-        self.refit_ = self.refit is True
+        self.refit_ = not isinstance(self.refit, str) and bool(self.refit)
         if self.lam == "cv" or self.refit == "auto":
             settings = Settings(problem.alpha_prior, self.cov_prior, self.standardize, self.fdr)
             validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", report)
@@ -421,16 +437,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
 
-        # Findings are tested under the model that predicts: entries and edges of the refit given its support, or of
-        # the posterior.
+        # Findings are tested under the model that predicts.
         if self.refit_:
-            entries, edges = sparse.entries, edge_test(sparse.residual_covariance, float(sparse.degrees.mean()))
+            inputs, entries = sparse.inputs, sparse.entries
+            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()))
         else:
-            degrees = problem.n - 1.0
-            entries, edges = found.entries, edge_test(found.scatter / degrees, degrees)
-        self.input_test_ = found.inputs
-        self.entry_test_ = EntryTest(entries.weight * weight_units, entries.sd * weight_units, entries.pvalue)
-        self.edge_test_ = EdgeTest(edges.precision / units, edges.z, edges.pvalue)
+            inputs, entries = found.inputs, found.entries
+            edges = edge_test(found.residual_covariance, found.degrees)
+        self.input_test_ = inputs
+        self.entry_test_ = replace(entries, weight=entries.weight * weight_units, sd=entries.sd * weight_units)
+        self.edge_test_ = replace(edges, precision=edges.precision / units)
 
     def _inflation(self, features):
         """1 + xᵀΣx, the factor by which uncertainty in W widens the predictive covariance."""
@@ -443,12 +459,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def _seed(random_state) -> int:
-    if random_state is None:
-        return 0
-    if isinstance(random_state, np.random.RandomState | np.random.Generator):
-        draw = random_state.randint if isinstance(random_state, np.random.RandomState) else random_state.integers
-        return int(draw(2**31 - 1))
-    return int(random_state)
+    return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _print_step(value, alpha, omega):

@@ -35,12 +35,8 @@ def make_feature_map(kernel: str, params: dict | None, n: int, d: int, seed: int
         return _build(PolynomialFeatures, params)
     defaults = {"gamma": 1.0 / d, "n_components": _RBF_COMPONENTS, "random_state": seed}
     if kernel == "polynomial":
-        defaults |= {"kernel": "poly", "degree": 2, "coef0": 1.0}
-    elif kernel == "rbf":
-        defaults |= {"kernel": "rbf"}
-    else:
-        raise ValueError(f"kernel must be None, 'polynomial' or 'rbf', found {kernel!r}.")
-    params = defaults | params
+        params = {"degree": 2, "coef0": 1.0} | params
+    params = defaults | params | {"kernel": "poly" if kernel == "polynomial" else "rbf"}
     params["n_components"] = int(np.minimum(params["n_components"], n))
     return _build(Nystroem, params)
 

@@ -20,7 +20,9 @@ def findings_graph(targets, edges: pd.DataFrame, associations: pd.DataFrame | No
     if associations is not None:
         outputs = set(graph.nodes)
         for row in associations[associations["selected"]].itertuples():
-            node = f"{row.feature} (input)" if row.feature in outputs else row.feature
+            node = str(row.feature)
+            while node in outputs:
+                node += " (input)"
             graph.add_node(node, label=str(row.feature), kind="feature")
             _connect(graph, node, row.target, "association", row.weight, row.qvalue)
     return graph

@@ -92,6 +92,6 @@ def make_covariance_prior(spec, variances: np.ndarray, scale: np.ndarray | None 
         raise ValueError(
             f"cov_prior: psi must be a number ≥ 0 or a positive semi-definite {m}×{m} matrix in the units of Y."
         )
-    if not nu >= 0:
-        raise ValueError(f"cov_prior: nu must be ≥ 0, found {nu}.")
+    if not 0 <= nu < np.inf:
+        raise ValueError(f"cov_prior: nu must be a finite number ≥ 0, found {nu}.")
     return CovariancePrior(psi, nu)

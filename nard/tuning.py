@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from nard.algorithms import Data, RoughPass, State, make_problem, starting_state
+from nard.algorithms import Data, RoughPass, State, starting_state
 from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import log_density, log_determinant
@@ -57,7 +57,7 @@ class _Fold:
         self.state: State | None = None
 
     def _problem(self, lam):
-        return make_problem(self.data, lam, self.rough.variances, self.settings.alpha_prior, self.cov_prior)
+        return self.rough.problem(self.data, lam, self.settings.alpha_prior, self.cov_prior)
 
     def advance(self, lam: float) -> np.ndarray:
         """Fits at the next λ and returns the held-out samples' log densities."""
@@ -132,7 +132,7 @@ def ebic_path(problem: Problem, lams, rough: RoughPass, report=None) -> tuple[pd
     rows, state, base = [], None, problem
     n, m = problem.n, problem.m
     for lam in lams:
-        problem = make_problem(base.data, lam, rough.variances, base.alpha_prior, base.cov_prior)
+        problem = rough.problem(base.data, lam, base.alpha_prior, base.cov_prior)
         start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
         state = fit_sequential(problem, start, tol=_PATH_TOL).state
         post = posterior(problem, state.alpha)

@@ -36,19 +36,20 @@ def column_names(data, what: str) -> list[str] | None:
 
 def check_missing(data, what: str) -> None:
     """NaN and infinities, with the columns they are in."""
-    if isinstance(data, pd.DataFrame):
-        try:
-            values = data.to_numpy(dtype=float)
-        except (TypeError, ValueError):
-            return  # left to the conversion that follows, which says which value is no number
-        bad = ~np.isfinite(values)
-        if bad.any():
-            row = int(np.flatnonzero(bad.any(axis=1))[0])
-            raise ValueError(
-                f"{what} contains NaN or infinity: {int(bad.sum())} values in {int(bad.any(axis=0).sum())} column(s) "
-                f"({some(data.columns[bad.any(axis=0)])}), first in row {data.index[row]!r}. "
-                "Drop or impute them before the fit."
-            )
+    if not isinstance(data, pd.DataFrame | np.ndarray) or data.ndim != 2 or np.iscomplexobj(data):
+        return
+    table = pd.DataFrame(data)
+    try:
+        bad = ~np.isfinite(table.to_numpy(dtype=float))
+    except (TypeError, ValueError):
+        return  # left to the conversion that follows, which says which value is no number
+    if bad.any():
+        row = int(np.flatnonzero(bad.any(axis=1))[0])
+        raise ValueError(
+            f"{what} contains NaN or infinity: {int(bad.sum())} values in {int(bad.any(axis=0).sum())} column(s) "
+            f"({some(table.columns[bad.any(axis=0)])}), first in row {table.index[row]!r}. "
+            "Drop or impute them before the fit."
+        )
 
 
 def check_same_samples(X, Y) -> None:
@@ -57,6 +58,8 @@ def check_same_samples(X, Y) -> None:
         return
     if X.index.equals(Y.index):
         return
+    if X.index.has_duplicates or Y.index.has_duplicates:
+        raise ValueError("X and Y are indexed differently, and samples are repeated: give both the same unique index.")
     if X.index.isin(Y.index).all():
         raise ValueError("X and Y hold the same samples in a different order. Reorder: Y = Y.loc[X.index].")
     raise ValueError(

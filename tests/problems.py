@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nard.algorithms import Data, RoughPass, make_problem
+from nard.algorithms import Data, RoughPass
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.simulate import make_regression
 
@@ -34,7 +34,7 @@ def random_problem(seed, shape=None, *, lam=None, alpha_prior=None, cov_prior=No
     cov = make_covariance_prior(cov_prior, scaled.Y.var(axis=0))
     rough = RoughPass(scaled, cov)
     lam = rng.uniform(0.02, 0.4) if lam is None else lam
-    problem = make_problem(scaled, lam, rough.variances, make_alpha_prior(alpha_prior, m), cov)
+    problem = rough.problem(scaled, lam, make_alpha_prior(alpha_prior, m), cov)
     return problem, rough, data
 
 

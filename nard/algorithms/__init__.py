@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+from scipy.stats import chi2
+
+from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, posterior, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
@@ -18,24 +22,48 @@ METHODS = ("full", "sequential", "surrogate", "hybrid")
 _ROUGH_TOL = 1e-3
 # The residual variances that λ refers to are at least this fraction of the outputs' variances.
 _SMALLEST_VARIANCE = 1e-3
+# A rough fit that uses this fraction of the samples' degrees of freedom is taken to be on its way to interpolation.
+_SUSPICIOUS = 0.5
+_GUARD_LEVEL = 0.05
 
 
 class RoughPass:
-    """A first fit with a diagonal Ω: the residual variances v that fix λ's scale, and where to start from."""
+    """A first fit with a diagonal Ω: the residual variances v that fix λ's scale, and where to start from.
+
+    With more inputs than samples and few outputs J may have no other minimum than interpolation, V → 0 with as many
+    active inputs as samples, even if no input is relevant: each input that enters by chance makes V smaller and the
+    next one look better. The rough pass finds that out. It is then repeated, and everything after it done, under a
+    guard: an input may enter only if its χ² statistic is significant among all inputs (Bonferroni, 5 %).
+    """
 
     def __init__(self, data: Data, cov_prior: CovariancePrior):
-        variances = data.Y.var(axis=0)
+        variances = np.diag(data.yty + cov_prior.psi) / len(data.Y)
         problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
-        state = fit_sequential(problem, empty_state(problem, _ROUGH_TOL), tol=_ROUGH_TOL).state
+        state = _rough_fit(problem)
+        self.entry_threshold = 0.0
+        if problem.d >= problem.n and Coordinates(problem, state.alpha).used >= _SUSPICIOUS * problem.n:
+            self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
+            state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold))
         self.alpha = state.alpha
         self.network = state.network
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
-        correlation = posterior(problem, state.alpha).scatter / problem.n
-        correlation /= np.sqrt(np.outer(self.variances, self.variances))
+        S, _ = problem.network_problem(posterior(problem, state.alpha).scatter)
+        correlation = S / np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)
         # The smallest λ whose network is empty.
         self.largest_lam = float(np.abs(correlation).max(initial=0.0))
+
+    def problem(self, data: Data, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
+        """J at λ, with this pass's variances and guard."""
+        problem = make_problem(data, lam, self.variances, alpha_prior, cov_prior)
+        return replace(problem, entry_threshold=self.entry_threshold)
+
+
+def _rough_fit(problem: Problem) -> State:
+    # The fewer outputs, the more slowly a fit drifts towards interpolation, which must be noticed.
+    tol = _ROUGH_TOL * min(1.0, problem.m / 10)
+    return fit_sequential(problem, empty_state(problem, tol), tol=tol).state
 
 
 def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
@@ -48,10 +76,12 @@ def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior:
 def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) -> State:
     """Sequential and hybrid start from the rough pass's inputs, the batch algorithms from all inputs at one α.
 
+    Under the rough pass's guard all start from its inputs.
+
     That α is the mean ‖x_i‖², at which an input alone would be shrunk by half. Ω starts diagonal for the batch
     algorithms, whose first steps settle α before they move it.
     """
-    if method in ("sequential", "hybrid"):
+    if method in ("sequential", "hybrid") or problem.entry_threshold:
         alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
         return State(alpha, update_network(problem, posterior(problem, alpha).scatter, None, tol))
     squares = float(np.einsum("ij,ij->", problem.X, problem.X)) / max(problem.d, 1)

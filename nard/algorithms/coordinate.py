@@ -185,41 +185,53 @@ class Coordinates:
         self.scatter -= np.outer(k * q, q)
         self._moves += 1
 
-    def sweep(self, omega: np.ndarray, min_gain: float, max_moves: int, order=None) -> int:
+    @property
+    def used(self) -> float:
+        """Σ γ_i = Σ S_i/α_i = N − Tr C⁻¹: the degrees of freedom per output that the active inputs use."""
+        active = np.isfinite(self.alpha)
+        return float((self.S[active] / self.alpha[active]).sum())
+
+    def sweep(self, omega: np.ndarray, min_gain: float, max_moves: int, order=None, most_used=np.inf) -> int:
         """Moves α_j to their minima, one at a time, given Ω. Returns the number of moves.
 
         Greedy (``order`` None): the input that lowers J most goes next, until none lowers it by ``min_gain``.
-        Otherwise ``order`` is a sequence of inputs, each visited once.
+        Otherwise ``order`` is a sequence of inputs, each visited once. Once the inputs use ``most_used`` degrees of
+        freedom, no α may fall.
         """
-        prior, m = self.problem.alpha_prior, self.problem.m
-        best, gain = np.empty(len(self.alpha)), np.empty(len(self.alpha))
-        Q2 = np.einsum("ij,ij->i", self.Q @ omega, self.Q)
+        Q2 = self._quadratic(omega)
         moves = 0
-        for j in range(max_moves) if order is None else order:
-            looked_at = slice(None) if order is None else slice(j, j + 1)
-            _score_moves(
-                self.alpha[looked_at], self.S[looked_at], Q2[looked_at], m, prior.a, prior.b,
-                best[looked_at], gain[looked_at],
-            )  # fmt: skip
-            if order is None:
-                j = int(np.argmax(gain))
-                if gain[j] <= min_gain:
+        for visited in range(max_moves) if order is None else order:
+            looked_at = slice(None) if order is None else slice(visited, visited + 1)
+            best, gain = self._score(Q2, looked_at)
+            if self.used >= most_used:
+                gain[best < self.alpha[looked_at]] = 0.0
+            k = int(np.argmax(gain))
+            if gain[k] <= min_gain:
+                if order is None:
                     break
-            elif gain[j] <= min_gain:
                 continue
-            self._move(j, best[j], omega, Q2)
+            self._move(k if order is None else visited, best[k], omega, Q2)
             moves += 1
             if self._moves >= self.refresh_every:
                 self.refresh()
-                Q2 = np.einsum("ij,ij->i", self.Q @ omega, self.Q)
+                Q2 = self._quadratic(omega)
         return moves
 
-    def gains(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every input's best α and the fall of J if it alone moved there."""
-        prior = self.problem.alpha_prior
-        best, gain = np.empty(len(self.alpha)), np.empty(len(self.alpha))
-        Q2 = np.einsum("ij,ij->i", self.Q @ omega, self.Q)
-        _score_moves(self.alpha, self.S, Q2, self.problem.m, prior.a, prior.b, best, gain)
+    def gains(self, omega: np.ndarray) -> np.ndarray:
+        """The fall of J if each input alone moved to its best α; zero for those that may not enter."""
+        return self._score(self._quadratic(omega), slice(None))[1]
+
+    def _quadratic(self, omega):
+        """Q_iᵀΩQ_i of every input."""
+        return np.einsum("ij,ij->i", self.Q @ omega, self.Q)
+
+    def _score(self, Q2, looked_at):
+        """Best α and the fall of J there, of the inputs looked at."""
+        alpha, S, Q2, prior = self.alpha[looked_at], self.S[looked_at], Q2[looked_at], self.problem.alpha_prior
+        best, gain = np.empty(len(alpha)), np.empty(len(alpha))
+        _score_moves(alpha, S, Q2, self.problem.m, prior.a, prior.b, best, gain)
+        if self.problem.entry_threshold:
+            gain[np.isinf(alpha) & (Q2 < self.problem.entry_threshold * S)] = 0.0
         return best, gain
 
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:

@@ -76,6 +76,8 @@ class Problem:
     penalty: np.ndarray
     alpha_prior: AlphaPrior
     cov_prior: CovariancePrior
+    # A pruned input may enter only if q_iᵀΩq_i/s_i is above this; 0 leaves the choice to J (see RoughPass).
+    entry_threshold: float = 0.0
 
     @property
     def X(self) -> np.ndarray:

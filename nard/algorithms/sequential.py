@@ -9,6 +9,8 @@ from nard.algorithms.evidence import Fit, Problem, State, update_network
 
 __all__ = ["finish", "fit_sequential", "sweep_inputs"]
 
+# The inputs may use at most this fraction of the samples' degrees of freedom: beyond, the fit is interpolating.
+_MOST_USED = 0.8
 # A sweep leaves moves undone that would lower J by less than this fraction of the tolerance.
 _MOVE_FRACTION = 1e-2
 # A greedy sweep ends after as many moves as there are inputs, or after this many if they are fewer.
@@ -17,8 +19,14 @@ _FEWEST_MOVES = 50
 
 def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None) -> None:
     """One sweep over the α_i at Ω, and the statistics afresh after it; ``visit`` is None for the greedy order."""
-    most = max(_FEWEST_MOVES, coordinates.problem.d)
-    coordinates.sweep(omega, _MOVE_FRACTION * tolerance, max_moves=most, order=visit)
+    problem = coordinates.problem
+    coordinates.sweep(
+        omega,
+        _MOVE_FRACTION * tolerance,
+        max_moves=max(_FEWEST_MOVES, problem.d),
+        order=visit,
+        most_used=_MOST_USED * problem.n,
+    )
     coordinates.refresh()
 
 

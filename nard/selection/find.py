@@ -9,18 +9,26 @@ import numpy as np
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
 from nard.selection.refit import SparseFit, refit
-from nard.selection.significance import EntryTest, InputTest, entry_test, input_test
+from nard.selection.significance import (
+    EntryTest,
+    InputTest,
+    entry_test,
+    input_test,
+    residual_covariance,
+    residual_degrees,
+)
 
 __all__ = ["Findings", "find"]
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Tests of inputs and entries under the posterior, its scatter YᵀC⁻¹Y, and the sparse refit with its own tests."""
+    """Tests of inputs and entries under the posterior, its residual covariance, and the sparse refit with its own."""
 
     inputs: InputTest
     entries: EntryTest
-    scatter: np.ndarray
+    residual_covariance: np.ndarray
+    degrees: float
     sparse: SparseFit
 
 
@@ -28,6 +36,8 @@ def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
     """Everything that is tested at a fitted state."""
     coordinates = Coordinates(problem, state.alpha)
     inputs = input_test(problem, coordinates, state)
-    entries = entry_test(problem, coordinates, state, inputs.variance_factor)
+    entries = entry_test(problem, coordinates, inputs.variance_factor)
     sparse = refit(problem, state.alpha, entries, state.omega, lam, fdr)
-    return Findings(inputs, entries, coordinates.scatter, sparse)
+    # What the inputs explain by chance they take from V: only the degrees of freedom that they leave are counted.
+    degrees = residual_degrees(problem, coordinates)
+    return Findings(inputs, entries, residual_covariance(problem, coordinates), degrees, sparse)

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
+from scipy.stats import f as fisher
 
 from nard.algorithms.evidence import Problem
 from nard.covariance import GraphicalLassoResult, graphical_lasso, inverse_spd
-from nard.selection.significance import EntryTest, qvalues, two_sided
+from nard.selection.significance import EntryTest, InputTest, entries_from, qvalues
 
 __all__ = ["SparseFit", "refit"]
 
@@ -36,6 +37,7 @@ class SparseFit:
     network: GraphicalLassoResult
     residual_covariance: np.ndarray
     degrees: np.ndarray
+    inputs: InputTest
     entries: EntryTest
 
 
@@ -78,13 +80,14 @@ def isolating_directions(problem: Problem, alpha: np.ndarray) -> np.ndarray:
     return cho_solve(cho_factor(np.eye(problem.n) + X @ X.T), problem.X)
 
 
-def network_entry_test(X, directions, W, residuals, omega, support, degrees) -> EntryTest:
-    """Every entry's estimate and standard deviation given the network and the other entries' support."""
+def network_tests(X, directions, W, residuals, omega, support, degrees) -> tuple[InputTest, EntryTest]:
+    """g_jᵀΩg_j t_j against m·F(m, mν), and every entry given the network and the support of the others."""
     overlap = np.einsum("ij,ij->j", X, directions)
     usable = overlap > 1e-12 * np.maximum(np.einsum("ij,ij->j", X, X), 1e-300)
     overlap = np.where(usable, overlap, 1.0)
     information = overlap**2 / np.where(usable, np.einsum("ij,ij->j", directions, directions), 1.0)
-    H = (W + (directions.T @ residuals) / overlap[:, None]) @ omega
+    G = W + (directions.T @ residuals) / overlap[:, None]
+    H = G @ omega
     diagonal = np.diag(omega)
     weight, variance = H / diagonal, np.tile(1.0 / diagonal, (len(W), 1))
     for j in np.flatnonzero(support.any(axis=1)):
@@ -99,8 +102,10 @@ def network_entry_test(X, directions, W, residuals, omega, support, degrees) -> 
         variance[j, inside] = np.diag(inverse)
     weight[~usable] = 0.0
     sd = np.where(usable[:, None], np.sqrt(variance / information[:, None]), np.inf)
-    test = EntryTest(weight, sd, np.ones_like(weight))
-    return EntryTest(weight, sd, two_sided(test.z, degrees))
+    statistic = np.where(usable, information * np.einsum("ij,ij->i", G, H), 0.0)
+    m = len(omega)
+    inputs = InputTest(statistic, fisher.sf(statistic / m, m, m * degrees.mean()))
+    return inputs, entries_from(weight, sd, degrees)
 
 
 def _estimate(problem, support, omega, lam, W, network):
@@ -133,6 +138,6 @@ def refit(
         W, network, _, degrees = _estimate(problem, support, omega, lam, W, network)
         omega = network.precision
         residuals = problem.Y - problem.X @ W
-        entries = network_entry_test(problem.X, directions, W, residuals, omega, support, degrees)
+        inputs, entries = network_tests(problem.X, directions, W, residuals, omega, support, degrees)
     support = qvalues(entries.pvalue) <= fdr
-    return SparseFit(*_estimate(problem, support, omega, lam, W, network), entries)
+    return SparseFit(*_estimate(problem, support, omega, lam, W, network), inputs, entries)

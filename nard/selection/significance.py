@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import f as fisher
-from scipy.stats import false_discovery_control, norm
+from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from nard.algorithms.coordinate import Coordinates
@@ -39,21 +39,17 @@ class InputTest:
 
     statistic: np.ndarray
     pvalue: np.ndarray
-    variance_factor: float
+    variance_factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class EntryTest:
-    """Estimate, standard deviation and p-value of every entry of W, as d×m arrays."""
+    """Estimate, standard deviation, their ratio and p-value of every entry of W, as d×m arrays."""
 
     weight: np.ndarray
     sd: np.ndarray
+    z: np.ndarray
     pvalue: np.ndarray
-
-    @property
-    def z(self) -> np.ndarray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(np.isfinite(self.sd), self.weight / self.sd, 0.0)
 
 
 @dataclass(frozen=True)
@@ -65,10 +61,15 @@ class EdgeTest:
     pvalue: np.ndarray
 
 
-def two_sided(z: np.ndarray, degrees: np.ndarray | float | None = None) -> np.ndarray:
-    """p-value of z under N(0, 1), or under Student's t with the given degrees of freedom."""
-    tail = norm.sf(np.abs(z)) if degrees is None else student.sf(np.abs(z), degrees)
-    return np.minimum(2.0 * tail, 1.0)
+def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
+    """p-value of z under Student's t with the given degrees of freedom."""
+    return np.minimum(2.0 * student.sf(np.abs(z), degrees), 1.0)
+
+
+def entries_from(weight: np.ndarray, sd: np.ndarray, degrees: np.ndarray | float) -> EntryTest:
+    """Tests weight/sd against Student's t; an infinite sd tests nothing."""
+    z = np.where(np.isfinite(sd), weight / np.where(np.isfinite(sd), sd, 1.0), 0.0)
+    return EntryTest(weight, sd, z, two_sided(z, degrees))
 
 
 def qvalues(pvalues: np.ndarray) -> np.ndarray:
@@ -82,37 +83,41 @@ def input_test(problem: Problem, coordinates: Coordinates, state: State) -> Inpu
     """q_jᵀΩq_j/s_j against m·F(m, mν), with what irrelevant inputs took from V added back to it."""
     s, q = coordinates.leave_one_out()
     n, m = problem.n, problem.m
+    # A hyperprior on V is no evidence against the null: Ω is scaled to the variances of the data.
+    units = np.sqrt(np.diag(state.network.covariance) / np.diag(residual_covariance(problem, coordinates)))
+    omega = state.omega * np.outer(units, units)
     with np.errstate(invalid="ignore", divide="ignore"):
-        raw = np.where(s > 0, np.einsum("ij,ij->i", q @ state.omega, q) / s, 0.0)
+        raw = np.where(s > 0, np.einsum("ij,ij->i", q @ omega, q) / s, 0.0)
     excess = np.where(np.isfinite(state.alpha), np.maximum(raw / m - 1.0, 0.0), 0.0)
     degrees = residual_degrees(problem, coordinates)
-    centring = n / (n - 1.0)
-    factor, selected = centring, np.ones(len(raw), dtype=bool)
+    factor, selected = n / degrees, np.ones(len(raw), dtype=bool)
     while True:
         pvalue = fisher.sf(raw / (factor * m), m, m * degrees)
         kept = selected & (qvalues(pvalue) <= _SELECTION_LEVEL)
         if (kept == selected).all():
             return InputTest(raw / factor, pvalue, float(factor))
         selected = kept
-        factor = centring * (1.0 + excess[~selected].sum() / n)
+        factor = n / (n - 1.0) * (1.0 + excess[~selected].sum() / n)
 
 
-def entry_test(problem: Problem, coordinates: Coordinates, state: State, variance_factor: float) -> EntryTest:
+def entry_test(problem: Problem, coordinates: Coordinates, variance_factor: float) -> EntryTest:
     """w_ij = q_ij/s_j with standard deviation sqrt(V_ii/s_j); an input without variance has an infinite one."""
     s, q = coordinates.leave_one_out()
     s = np.where(s > 0, s, np.nan)
     weight = np.nan_to_num(q / s[:, None])
-    variance = variance_factor * np.diag(state.network.covariance)
+    variance = variance_factor * np.diag(residual_covariance(problem, coordinates))
     sd = np.nan_to_num(np.sqrt(variance / s[:, None]), nan=np.inf)
-    test = EntryTest(weight, sd, np.ones_like(weight))
-    return EntryTest(weight, sd, two_sided(test.z, residual_degrees(problem, coordinates)))
+    return entries_from(weight, sd, residual_degrees(problem, coordinates))
+
+
+def residual_covariance(problem: Problem, coordinates: Coordinates) -> np.ndarray:
+    """YᵀC⁻¹Y/N, with the floor under the variances but without any hyperprior."""
+    return coordinates.scatter / problem.n + np.diag(problem.data.variance_floor)
 
 
 def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
     """ν = N − 1 − Σ γ_i, at least one: γ_i = 1 − α_iΣ_ii = S_i/α_i is what active input i uses per output."""
-    active = np.isfinite(coordinates.alpha)
-    used = float((coordinates.S[active] / coordinates.alpha[active]).sum())
-    return max(problem.n - 1.0 - used, 1.0)
+    return max(problem.n - 1.0 - coordinates.used, 1.0)
 
 
 def edge_test(covariance: np.ndarray, degrees: float) -> EdgeTest:
@@ -131,4 +136,4 @@ def edge_test(covariance: np.ndarray, degrees: float) -> EdgeTest:
     diagonal = np.diag(theta)
     z = T / np.sqrt((np.outer(diagonal, diagonal) + theta**2) / degrees)
     np.fill_diagonal(z, 0.0)
-    return EdgeTest(T / np.outer(sd, sd), z, two_sided(z))
+    return EdgeTest(T / np.outer(sd, sd), z, two_sided(z, degrees))

@@ -45,7 +45,7 @@ def test_every_move_lowers_the_objective_by_what_it_promised(shape, alpha_prior)
     coordinates = Coordinates(problem, start)
     value = dense_objective(problem, coordinates.alpha, omega)
     for _ in range(25):
-        _, gains = coordinates.gains(omega)
+        gains = coordinates.gains(omega)
         if coordinates.sweep(omega, 0.0, max_moves=1) == 0:
             break
         new = dense_objective(problem, coordinates.alpha, omega)
