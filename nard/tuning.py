@@ -3,7 +3,7 @@
 Cross-validation scores the held-out fold under the predictive density N(μx, V(1 + xᵀΣx)), without the penalty (the
 score printed in the paper adds it and is computed on the training folds, which always picks the smallest λ). The folds
 walk one path of λ together, from the largest down, each fit starting from its last; they stop once the score has
-fallen for a while. All methods reach the same optimum, so the path is always walked by Sequential NARD.
+fallen for a while. The path is always walked by Sequential NARD, whatever the method of the final fit.
 """
 
 from __future__ import annotations

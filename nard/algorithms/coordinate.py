@@ -231,7 +231,7 @@ class Coordinates:
         best, gain = np.empty(len(alpha)), np.empty(len(alpha))
         _score_moves(alpha, S, Q2, self.problem.m, prior.a, prior.b, best, gain)
         if self.problem.entry_threshold:
-            gain[np.isinf(alpha) & (Q2 < self.problem.entry_threshold * S)] = 0.0
+            gain[np.isinf(alpha) & (self.problem.entry_threshold * S > Q2)] = 0.0
         return best, gain
 
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
