@@ -1,14 +1,17 @@
 """The objective never rises and the end is stationary, for every algorithm and prior."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from problems import dense_objective, dense_posterior, random_problem
+from problems import dense_objective, dense_posterior, random_problem, standardised
 
-from nard.algorithms import METHODS, State, minimise, starting_state
+from nard.algorithms import METHODS, Data, RoughPass, State, minimise, starting_state
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import posterior, update_network
 from nard.algorithms.surrogate import ActiveInputs, _bound, largest_eigenvalue
 from nard.covariance import glasso_objective
+from nard.priors import make_alpha_prior, make_covariance_prior
 
 ALPHA_PRIORS = {"flat": None, "gamma": ("gamma", 1.5, 1e-3)}
 COV_PRIORS = {"flat": None, "inverse-wishart": ("inverse-wishart", 0.3, 4.0)}
@@ -138,3 +141,23 @@ def test_a_loose_network_update_never_undoes_a_tight_one():
     loose = update_network(problem, scatter, tight, 1e-1)
     values = [glasso_objective(S, L, network.precision) for network in (rough.network, tight, loose)]
     assert values[0] >= values[1] >= values[2]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_interpolation_is_noticed_and_guarded_against(method):
+    """Pure noise, three outputs and three times as many inputs as samples: J alone would go to V = 0."""
+    rng = np.random.default_rng(0)
+    data = Data(standardised(rng.standard_normal((100, 300))), standardised(rng.standard_normal((100, 3))))
+    cov_prior = make_covariance_prior(None, np.ones(3))
+    rough = RoughPass(data, cov_prior)
+    assert rough.entry_threshold > 0
+    guarded = rough.problem(data, 0.2, make_alpha_prior(None, 3), cov_prior)
+    fit = run(guarded, rough, method, tol=1e-4)
+    assert np.diag(fit.state.network.covariance).mean() > 0.7
+    unguarded = run(replace(guarded, entry_threshold=0.0), rough, method, tol=1e-4)
+    assert np.diag(unguarded.state.network.covariance).mean() < 0.1
+
+
+def test_there_is_no_guard_where_none_is_needed():
+    for shape in ((100, 200, 40), (80, 30, 15)):
+        assert random_problem(0, shape, relevant=0.1)[1].entry_threshold == 0
