@@ -22,7 +22,15 @@ from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.scaling import Scaler
 from nard.selection import edge_test, find
 from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
-from nard.validation import check_missing, check_outputs, check_same_samples, column_names, is_number, require
+from nard.validation import (
+    check_missing,
+    check_orientation,
+    check_outputs,
+    check_same_samples,
+    column_names,
+    is_number,
+    require,
+)
 
 __all__ = ["NARD"]
 
@@ -103,6 +111,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         How many entries of ``objective_`` are values of the bound; 0 for ``full`` and ``sequential``.
     n_iter_ : int
         Outer steps.
+    guarded_ : bool
+        Whether the rough pass found the fit on its way to interpolation (more inputs than samples, few outputs), so
+        that inputs could enter only if significant among all inputs. Many weak effects are then missed.
     converged_ : bool
         Whether the last step fell below the tolerance.
     lam_ : float
@@ -115,6 +126,12 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Held-out log-likelihoods of "posterior" and "sparse", if ``refit="auto"``.
     feature_labels_, target_labels_ : list of str
         Names used in the tables: DataFrame columns, or x0, x1, … and y0, y1, …
+
+    Notes
+    -----
+    The tests assume residuals that are nearly Gaussian. Rare binary or very skewed inputs together with skewed
+    residuals, or samples of very different quality, give false findings: transform such columns (ranks to normal
+    scores, say) or drop them first.
 
     References
     ----------
@@ -202,6 +219,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._warn_of_degenerate_prior(features, alpha_prior)
 
         rough = RoughPass(data, cov_prior)
+        self.guarded_ = rough.entry_threshold > 0
         problem = rough.problem(data, 0.0, alpha_prior, cov_prior)
         self._tune(features, Y, problem, rough, seed)
         problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
@@ -284,6 +302,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> model.log_likelihood(data.X[150:], data.Y[150:]) > empty.log_likelihood(data.X[150:], data.Y[150:])
         True
         """
+        self._check_fitted()
         check_same_samples(X, Y)
         if isinstance(Y, pd.DataFrame) and list(map(str, Y.columns)) != self.target_labels_:
             raise ValueError("The columns of Y are not those of the fit, in their order: Y[model.target_labels_].")
@@ -338,7 +357,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         require(self.order in ("greedy", "random"), "order", self.order, '"greedy" or "random"')
         refit_ok = isinstance(self.refit, bool | np.bool_) or (isinstance(self.refit, str) and self.refit == "auto")
         require(refit_ok, "refit", self.refit, '"auto", True or False')
-        require(is_number(self.fdr) and 0 < self.fdr < 1, "fdr", self.fdr, "a number between 0 and 1")
+        require(is_number(self.fdr) and 0 < self.fdr < 1, "fdr", self.fdr, "a number strictly between 0 and 1")
+        require(isinstance(self.standardize, bool | np.bool_), "standardize", self.standardize, "True or False")
+        unused = self.kernel is None and self.kernel_params
+        require(not unused, "kernel_params", self.kernel_params, "None while kernel is None")
         require(is_number(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         require(
             isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1,
@@ -353,6 +375,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         for data, what in ((X, "X"), (Y, "Y")):
             check_missing(data, what)
+        check_orientation(X, Y)
         feature_names, target_names = column_names(X, "X"), column_names(Y, "Y")
         check_same_samples(X, Y)
         X, Y = validate_data(

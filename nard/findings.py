@@ -15,7 +15,7 @@ __all__ = ["FindingsMixin", "association_table", "edge_table", "relevance_table"
 
 def _with_decision(table: pd.DataFrame, fdr: float) -> pd.DataFrame:
     """Adds qvalue and selected; the most significant rows come first."""
-    require(is_number(fdr) and 0 < fdr < 1, "fdr", fdr, "a number between 0 and 1")
+    require(is_number(fdr) and 0 < fdr < 1, "fdr", fdr, "a number strictly between 0 and 1")
     table["qvalue"] = qvalues(table["pvalue"].to_numpy())
     table["selected"] = table["qvalue"] <= fdr
     return table.sort_values("pvalue", kind="stable", ignore_index=True)

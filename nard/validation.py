@@ -7,7 +7,7 @@ import numbers
 import numpy as np
 import pandas as pd
 
-__all__ = ["check_missing", "check_outputs", "check_same_samples", "column_names", "require"]
+__all__ = ["check_missing", "check_orientation", "check_outputs", "check_same_samples", "column_names", "require"]
 
 _SHOWN = 5
 
@@ -50,6 +50,18 @@ def check_missing(data, what: str) -> None:
             f"({some(table.columns[bad.any(axis=0)])}), first in row {table.index[row]!r}. "
             "Drop or impute them before the fit."
         )
+
+
+def check_orientation(X, Y) -> None:
+    """Different numbers of rows but equal numbers of columns: most likely samples in columns."""
+    shapes = np.shape(X) if hasattr(X, "shape") else (), np.shape(Y) if hasattr(Y, "shape") else ()
+    if all(len(shape) == 2 for shape in shapes):
+        (n_x, d), (n_y, m) = shapes
+        if n_x != n_y and d == m:
+            raise ValueError(
+                f"X has {n_x} rows and Y {n_y}: inconsistent numbers of samples. Both have {d} columns; samples belong "
+                "in rows: fit(X.T, Y.T)?"
+            )
 
 
 def check_same_samples(X, Y) -> None:

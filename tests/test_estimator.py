@@ -280,6 +280,8 @@ def broken(tables, what):
         Y = Y.rename(index=lambda name: f"other {name}")
     elif what == "few":
         X, Y = X.iloc[:2], Y.iloc[:2]
+    elif what == "transposed":
+        X, Y = X.T, Y.T
     elif what == "text":
         X = X.astype(object)
         X.iloc[0, 0] = "high"
@@ -297,6 +299,7 @@ def broken(tables, what):
         ("order", r"different order. Reorder: Y = Y.loc\[X.index\]"),
         ("samples", "indexed by different samples"),
         ("few", "minimum of 3 is required"),
+        ("transposed", r"samples belong in rows: fit\(X.T, Y.T\)"),
         ("text", "high"),
     ],
 )
@@ -321,6 +324,10 @@ def test_bad_data_is_named(tables, what, message):
         ({"cov_prior": ("wishart", 1, 1)}, "cov_prior must be"),
         ({"cov_prior": ("inverse-wishart", np.eye(3), 1)}, "8×8"),
         ({"tol": 0}, "tol must be"),
+        ({"standardize": "no"}, "standardize must be"),
+        ({"kernel_params": {"degree": 2}}, "kernel_params must be None while"),
+        ({"lam": np.inf}, "lam must be"),
+        ({"max_iter": 2.5}, "max_iter must be"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"update": "newton"}, "update must be"),
         ({"order": "best"}, "order must be"),
@@ -337,8 +344,27 @@ def test_too_many_monomials_say_what_to_do():
         NARD(kernel="polynomial").fit(rng.standard_normal((10, 600)), rng.standard_normal((10, 2)))
 
 
+def test_likelihood_checks_the_outputs_names(model, tables):
+    X, Y = tables
+    with pytest.raises(ValueError, match="not those of the fit"):
+        model.log_likelihood(X, Y.iloc[:, ::-1])
+    with pytest.raises(ValueError, match="different order"):
+        model.log_likelihood(X, Y.iloc[::-1])
+
+
+@pytest.mark.parametrize("refit", [np.True_, np.False_])
+def test_numpy_booleans_are_booleans(data, refit):
+    assert NARD(lam=0.1, refit=refit).fit(data.X, data.Y).refit_ == bool(refit)
+
+
 def test_not_fitted():
-    for call in (lambda m: m.relevance(), lambda m: m.edges(), lambda m: m.predict(np.ones((2, 2)))):
+    calls = (
+        lambda m: m.relevance(),
+        lambda m: m.edges(),
+        lambda m: m.predict(np.ones((2, 2))),
+        lambda m: m.log_likelihood(np.ones((2, 2)), pd.DataFrame(np.ones((2, 2)))),
+    )
+    for call in calls:
         with pytest.raises(NotFittedError):
             call(NARD())
 
