@@ -463,10 +463,11 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         # Findings are tested under the model that predicts.
         if self.refit_:
             inputs, entries = sparse.inputs, sparse.entries
-            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()))
+            residuals = problem.Y - problem.X @ sparse.coef
+            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()), residuals)
         else:
             inputs, entries = found.inputs, found.entries
-            edges = edge_test(found.residual_covariance, found.degrees)
+            edges = edge_test(found.residual_covariance, found.degrees, found.residuals)
         self.input_test_ = inputs
         self.entry_test_ = replace(entries, weight=entries.weight * weight_units, sd=entries.sd * weight_units)
         self.edge_test_ = replace(edges, precision=edges.precision / units)

@@ -23,10 +23,11 @@ __all__ = ["Findings", "find"]
 
 @dataclass(frozen=True)
 class Findings:
-    """Tests of inputs and entries under the posterior, its residual covariance, and the sparse refit with its own."""
+    """Tests of inputs and entries under the posterior, its residuals, and the sparse refit with its own."""
 
     inputs: InputTest
     entries: EntryTest
+    residuals: np.ndarray
     residual_covariance: np.ndarray
     degrees: float
     sparse: SparseFit
@@ -40,4 +41,6 @@ def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
     sparse = refit(problem, state.alpha, entries, state.omega, lam, fdr)
     # What the inputs explain by chance they take from V: only the degrees of freedom that they leave are counted.
     degrees = residual_degrees(problem, coordinates)
-    return Findings(inputs, entries, residual_covariance(problem, coordinates), degrees, sparse)
+    active = np.isfinite(state.alpha)
+    residuals = problem.Y - problem.X[:, active] @ (coordinates.Q[active] / state.alpha[active, None])
+    return Findings(inputs, entries, residuals, residual_covariance(problem, coordinates), degrees, sparse)

@@ -120,11 +120,13 @@ def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
     return max(problem.n - 1.0 - coordinates.used, 1.0)
 
 
-def edge_test(covariance: np.ndarray, degrees: float) -> EdgeTest:
-    """The de-sparsified graphical lasso T = 2Θ − ΘSΘ with Var T_ij ≈ (θ_iiθ_jj + θ_ij²)/n.
+def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> EdgeTest:
+    """The de-sparsified graphical lasso T = 2Θ − ΘSΘ with Var T_ij = Var(u_iu_j)/n, u = Θ·residual.
 
     ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n. Θ is taken at
-    λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual correlations.
+    λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual correlations. Gaussian
+    residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where samples differ in quality, so that all their residuals are
+    large or small together, the variance over the samples is larger, and then it counts.
     """
     m = len(covariance)
     sd = np.sqrt(np.diag(covariance))
@@ -133,7 +135,10 @@ def edge_test(covariance: np.ndarray, degrees: float) -> EdgeTest:
     S = covariance / np.outer(sd, sd)
     theta = graphical_lasso(S, np.sqrt(np.log(m) / degrees), tol=1e-6, max_iter=1000).precision
     T = 2.0 * theta - theta @ S @ theta
-    diagonal = np.diag(theta)
-    z = T / np.sqrt((np.outer(diagonal, diagonal) + theta**2) / degrees)
+    gaussian = np.outer(np.diag(theta), np.diag(theta)) + theta**2
+    scale = np.sqrt(np.mean(residuals**2, axis=0))
+    U = residuals / np.where(scale > 0, scale, 1.0) @ theta
+    empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
+    z = T / np.sqrt(np.maximum(gaussian, empirical) / degrees)
     np.fill_diagonal(z, 0.0)
     return EdgeTest(T / np.outer(sd, sd), z, two_sided(z, degrees))

@@ -81,16 +81,28 @@ def test_refit_support_is_what_its_final_tests_select():
 def test_edge_scores_are_standard_normal_without_edges():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((400, 30)) * np.geomspace(1e-2, 1e2, 30)
-    z = edge_test(Z.T @ Z / 400, 400.0).z[np.triu_indices(30, 1)]
+    z = edge_test(Z.T @ Z / 400, 400.0, Z).z[np.triu_indices(30, 1)]
     assert kstest(z, "norm").pvalue > 1e-3
-    assert edge_test(np.array([[2.0]]), 10.0).pvalue == 1.0
+    assert edge_test(np.array([[2.0]]), 10.0, Z[:, :1]).pvalue == 1.0
+
+
+def test_samples_of_different_quality_make_fewer_false_edges_than_gaussian_variances():
+    """Residuals that are uncorrelated but large or small together: a multivariate t with five degrees of freedom."""
+    found = np.zeros(2)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((200, 20)) / np.sqrt(rng.chisquare(5, (200, 1)) / 5)
+        for k, residuals in enumerate((Z, 0 * Z)):  # without residuals the Gaussian variance is what remains
+            pvalue = edge_test(Z.T @ Z / 200, 200.0, residuals).pvalue[np.triu_indices(20, 1)]
+            found[k] += (qvalues(pvalue) <= 0.05).any()
+    assert found[0] <= 0.5 * found[1]
 
 
 def test_edge_scores_find_a_chain():
     rng = np.random.default_rng(0)
     omega = 2 * np.eye(20) - 0.8 * (np.eye(20, k=1) + np.eye(20, k=-1))
     Z = rng.multivariate_normal(np.zeros(20), np.linalg.inv(omega), 500)
-    test = edge_test(np.cov(Z.T), 499.0)
+    test = edge_test(np.cov(Z.T), 499.0, Z)
     found = qvalues(test.pvalue[np.triu_indices(20, 1)]) <= 0.05
     true = (omega != 0)[np.triu_indices(20, 1)]
     assert found[true].all()
