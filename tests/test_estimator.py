@@ -192,8 +192,8 @@ def test_extreme_shapes_work(n, d, m, method):
         (100, 30, 12, {}),
         (50, 30, 3, {}),
         (60, 100, 5, {}),
-        (100, 300, 3, {}),
-        (50, 200, 3, {"lam": "cv", "refit": "auto"}),
+        pytest.param(100, 300, 3, {}, marks=pytest.mark.slow),
+        pytest.param(50, 200, 3, {"lam": "cv", "refit": "auto"}, marks=pytest.mark.slow),
         (30, 20, 4, {"cov_prior": ("inverse-wishart", 30.0, 30.0)}),
     ],
 )
