@@ -25,7 +25,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-calibrate: $(INSTALLED)  ## realised error rates on simulated data (about half an hour)
+calibrate: $(INSTALLED)  ## realised error rates on simulated data (about ten minutes)
 	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py
 
 # The environment is rebuilt only when the requirements change.

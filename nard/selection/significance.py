@@ -90,6 +90,8 @@ def input_test(problem: Problem, coordinates: Coordinates, state: State) -> Inpu
         raw = np.where(s > 0, np.einsum("ij,ij->i", q @ omega, q) / s, 0.0)
     excess = np.where(np.isfinite(state.alpha), np.maximum(raw / m - 1.0, 0.0), 0.0)
     degrees = residual_degrees(problem, coordinates)
+    # The first selection is a strict one, as if all that the inputs explain were chance: from too small a V everything
+    # would be selected, and nothing added back.
     factor, selected = n / degrees, np.ones(len(raw), dtype=bool)
     while True:
         pvalue = fisher.sf(raw / (factor * m), m, m * degrees)
