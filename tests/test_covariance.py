@@ -1,11 +1,15 @@
 """The graphical lasso: optimality, agreement with scikit-learn, exact special cases, errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.covariance import graphical_lasso as sklearn_graphical_lasso
+from sklearn.exceptions import ConvergenceWarning
 
 from nard import graphical_lasso
-from nard.covariance import glasso_objective
+from nard.covariance import glasso, glasso_objective, newton
+from nard.covariance.newton import feasible_start, newton_ascent
 from nard.simulate import make_precision
 
 
@@ -117,3 +121,96 @@ def test_same_input_same_bytes():
 def test_errors_say_what_is_wrong(S, lam, message):
     with pytest.raises(ValueError, match=message):
         graphical_lasso(S, lam)
+
+
+def hard_covariance(seed):
+    """Singular, rank one, constant blocks, condition 1e12, near duplicates or wild units; λ from 1e-6 λ_max to λ_max."""
+    rng = np.random.default_rng(seed)
+    m, kind = int(rng.integers(1, 61)), seed % 6
+    if kind == 0:
+        Z = rng.standard_normal((1, m))
+    elif kind == 1:
+        Z = rng.standard_normal((int(rng.integers(1, max(2, m))), m))
+    elif kind == 2:
+        Z = np.eye(5)[:, rng.integers(0, 5, m)]
+    elif kind == 3:
+        basis, _ = np.linalg.qr(rng.standard_normal((m, m)))
+        Z = np.geomspace(1.0, 1e-6, m)[:, None] * basis.T
+    elif kind == 4:
+        rank = int(rng.integers(1, 6))
+        Z = rng.standard_normal((100, rank)) @ rng.standard_normal((rank, m)) + 1e-3 * rng.standard_normal((100, m))
+    else:
+        Z = rng.standard_normal((max(2, m // 2), m)) * np.geomspace(1e-6, 1e6, m)
+    S = Z.T @ Z / len(Z)
+    largest = np.abs(S - np.diag(np.diag(S))).max()
+    return S, float(10.0 ** rng.uniform(-6, 0)) * (largest or 1.0)
+
+
+@pytest.mark.slow
+def test_hard_inputs():
+    """500 hard problems: solved, or a warning with the gap; never an exception, never a NaN."""
+    unsolved = 0
+    for seed in range(500):
+        S, lam = hard_covariance(seed)
+        m = len(S)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = graphical_lasso(S, lam, max_iter=300)
+        assert np.isfinite(result.precision).all()
+        assert np.isfinite(result.objective)
+        if not result.converged:
+            assert [w.category for w in caught] == [ConvergenceWarning]
+            assert f"{result.duality_gap:.3g}" in str(caught[0].message)
+            unsolved += 1
+            continue
+        assert not caught
+        # The certificate is true: W is inside the box and positive definite, and the two objectives are that close.
+        L = lam * (1 - np.eye(m))
+        rounding = 1e-12 * np.sqrt(np.outer(np.diag(S), np.diag(S)))
+        assert (np.abs(result.dual - S) <= L + rounding).all()
+        scale = np.sqrt(np.diag(S))
+        dual = np.linalg.slogdet(result.dual / np.outer(scale, scale))[1] + 2 * np.log(scale).sum() + m
+        assert result.objective - dual <= 1.01e-4 * m
+    assert unsolved <= 10
+
+
+def test_singular_without_penalty_warns():
+    with pytest.warns(ConvergenceWarning, match="lam must be positive"):
+        result = graphical_lasso(np.ones((3, 3)), 0.0)
+    assert np.isfinite(result.precision).all()
+
+
+def test_indefinite_input_does_not_raise():
+    S = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        assert np.isfinite(graphical_lasso(S, 0.01).precision).all()
+    assert graphical_lasso(S, 0.5).converged
+
+
+def test_columns_and_newton_agree():
+    """The two solvers reach the same optimum, each alone."""
+    S = sample_covariance(30, 20, seed=6)
+    S /= np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    L = 0.1 * (1 - np.eye(30))
+    found = []
+    for solver in ("columns", "newton"):
+        certificate = glasso._Certificate(S, L, 1e-9)
+        W = feasible_start(S, L)
+        if solver == "columns":
+            glasso._climb_columns(certificate, W, np.zeros_like(S), 1, 1000)
+        else:
+            newton_ascent(S, L, W, certificate.judge, 1000)
+        assert certificate.gap <= 3e-8
+        found.append(certificate.omega)
+    np.testing.assert_allclose(*found, atol=1e-4)
+
+
+@pytest.mark.parametrize("dense", [0, 2000])
+def test_newton_directions(dense, monkeypatch):
+    """Conjugate gradients and the Cholesky factor lead to the same optimum."""
+    monkeypatch.setattr(newton, "_MOST_DENSE", dense)
+    S = sample_covariance(25, 12, seed=7)
+    S /= np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    certificate = glasso._Certificate(S, 0.05 * (1 - np.eye(25)), 1e-8)
+    newton_ascent(S, certificate.L, feasible_start(S, certificate.L), certificate.judge, 200)
+    assert certificate.gap <= 25e-8

@@ -1,0 +1,13 @@
+"""Gaussian densities and the graphical lasso."""
+
+from nard.covariance.gaussian import inverse_spd, log_density, log_determinant
+from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
+
+__all__ = [
+    "GraphicalLassoResult",
+    "glasso_objective",
+    "graphical_lasso",
+    "inverse_spd",
+    "log_density",
+    "log_determinant",
+]

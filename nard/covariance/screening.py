@@ -1,0 +1,75 @@
+"""From a covariance to correlations and their connected components, each in one pass over the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["change_units", "components", "to_correlations"]
+
+# No |W_ij| and |S_ij| exceeds one on the scale of correlations, so that beyond this a penalty makes no difference.
+_LARGEST_PENALTY = 2.0
+# Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
+_ASYMMETRY = 1e-8
+
+
+@njit(cache=True)
+def to_correlations(S, penalty, scale):
+    """S_ij/(s_is_j) with a unit diagonal, the penalties likewise with a zero one, and whether each was symmetric.
+
+    ``penalty`` is m×m or 1×1.
+    """
+    m = len(S)
+    correlation, L = np.empty((m, m)), np.empty((m, m))
+    S_symmetric, L_symmetric = True, True
+    for i in range(m):
+        correlation[i, i] = 1.0
+        L[i, i] = 0.0
+        for j in range(i):
+            units = scale[i] * scale[j]
+            S_symmetric &= abs(S[i, j] - S[j, i]) <= _ASYMMETRY * units
+            correlation[i, j] = 0.5 * (S[i, j] + S[j, i]) / units
+            correlation[j, i] = correlation[i, j]
+            one, other = (penalty[0, 0], penalty[0, 0]) if len(penalty) == 1 else (penalty[i, j], penalty[j, i])
+            L_symmetric &= one == other or abs(one - other) <= _ASYMMETRY * (one + other)
+            L[i, j] = min(one / units, _LARGEST_PENALTY)
+            L[j, i] = L[i, j]
+    return correlation, L, S_symmetric, L_symmetric
+
+
+@njit(cache=True)
+def components(S, L):
+    """Label of every variable's connected component in the graph |S_ij| > L_ij, numbered from 0."""
+    m = len(S)
+    label, stack = np.zeros(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    unseen, left = np.arange(m), m
+    current = 0
+    while left > 0:
+        left -= 1
+        stack[0], top = unseen[left], 1
+        label[unseen[left]] = current
+        while top > 0:
+            top -= 1
+            i = stack[top]
+            kept = 0
+            for k in range(left):
+                j = unseen[k]
+                if abs(S[i, j]) > L[i, j]:
+                    label[j] = current
+                    stack[top] = j
+                    top += 1
+                else:
+                    unseen[kept] = j
+                    kept += 1
+            left = kept
+        current += 1
+    return label
+
+
+@njit(cache=True)
+def change_units(A, scale):
+    """A_ij ← A_ij s_i s_j in place."""
+    m = len(A)
+    for i in range(m):
+        for j in range(m):
+            A[i, j] *= scale[i] * scale[j]
