@@ -30,7 +30,7 @@ _INNER_FRACTION = 0.1
 # A sweep that does not shrink the gap by this factor asks for more exact columns.
 _SLOW = 0.5
 # Problems that have not converged after this many sweeps are better left to Newton's method.
-_MOST_SWEEPS = 20
+_MOST_SWEEPS = 10
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ __all__ = ["feasible_start", "newton_ascent"]
 
 # An entry within this fraction of its penalty of a bound counts as being there.
 _NEAR = 1e-3
-# Up to this many unknowns the Newton system is solved by a Cholesky factor, beyond by conjugate gradients.
+# Where conjugate gradients are too slow, a system of up to this many unknowns is solved by a Cholesky factor.
 _MOST_DENSE = 2000
 _CG_TOL = 0.1
-_CG_STEPS = 50
+_CG_STEPS = 30
 _SHORTEST_STEP = 1e-10
 _ARMIJO = 1e-4
 
@@ -46,7 +46,10 @@ def _dense_direction(G, free):
 
 
 def _iterative_direction(G, W, free):
-    """Conjugate gradients, preconditioned with W ⊗ W: the inverse of the Hessian if every entry were free."""
+    """Conjugate gradients, preconditioned with W ⊗ W: the inverse of the Hessian if every entry were free.
+
+    Returns the direction and whether it is good enough.
+    """
     residual, D = np.where(free, G, 0.0), np.zeros_like(G)
     conditioned = np.where(free, W @ residual @ W, 0.0)
     direction, size = conditioned, np.vdot(residual, conditioned)
@@ -59,36 +62,39 @@ def _iterative_direction(G, W, free):
         conditioned = np.where(free, W @ residual @ W, 0.0)
         new_size = np.vdot(residual, conditioned)
         if new_size <= target:
-            break
+            return D, True
         direction = conditioned + (new_size / size) * direction
         size = new_size
-    return D
+    return D, False
 
 
-def _direction(G, W, free):
+def _direction(G, W, free, exact):
     n_free = np.count_nonzero(free) // 2
     if n_free == 0:
         return np.zeros_like(G)
-    if n_free <= _MOST_DENSE:
+    good = False
+    if not (exact and n_free <= _MOST_DENSE):
+        D, good = _iterative_direction(G, W, free)
+    if not good and n_free <= _MOST_DENSE:
         try:
             return _dense_direction(G, free)
         except LinAlgError:  # singular to rounding
-            pass
-    return _iterative_direction(G, W, free)
+            D, _ = _iterative_direction(G, W, free)
+    return D
 
 
 def newton_ascent(S, L, W, judge, max_steps):
     """Ascends from W, which must be feasible; ``judge(Ω, W, ln|W|)`` says whether to stop. Returns the steps taken."""
     lower, upper = S - L, S + L
     off_diagonal = ~np.eye(len(S), dtype=bool)
-    value = log_determinant(W)
+    value, exact = log_determinant(W), False
     for step in range(max_steps):
         G = inverse_spd(W)
         held = ((W >= upper - _NEAR * L) & (G > 0)) | ((W <= lower + _NEAR * L) & (G < 0))
         free = off_diagonal & ~held & (L > 0)
         if judge(np.where(free, 0.0, G), W, value):
             return step
-        D = _direction(G, W, free)
+        D = _direction(G, W, free, exact)
         # What is held near a bound goes all the way.
         D[held] = np.where(G > 0, upper, lower)[held] - W[held]
         length = 1.0
@@ -96,9 +102,11 @@ def newton_ascent(S, L, W, judge, max_steps):
             trial = np.clip(W + length * D, lower, upper)
             trial_value = log_determinant(trial)
             if trial_value > value + _ARMIJO * np.vdot(G, trial - W):
+                W, value = trial, trial_value
                 break
             length *= 0.5
         else:
-            return step  # nothing more to gain in floating point
-        W, value = trial, trial_value
+            if exact:
+                return step  # nothing more to gain in floating point
+            exact = True
     return max_steps
