@@ -462,7 +462,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         # Findings are tested under the model that predicts.
         if self.refit_:
-            inputs, entries = sparse.inputs, sparse.entries
+            inputs, entries = sparse.tests.inputs, sparse.tests.entries
             residuals = problem.Y - problem.X @ sparse.coef
             edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()), residuals)
         else:

@@ -10,20 +10,36 @@ Gamma(a, b) the stationary points are the positive roots of the cubic
 since b > 0 it is never infinite.
 
 S_i = x_iᵀC⁻¹x_i and Q_i = YᵀC⁻¹x_i give s_i = α_iS_i/(α_i − S_i), q_i = α_iQ_i/(α_i − S_i) for active inputs and are
-s_i, q_i themselves for the others. When α_j moves, with δ = 1/α_new − 1/α_old, c = XᵀC⁻¹x_j and k = δ/(1 + δS_j):
-S −= k c², Q −= k c Q_jᵀ, YᵀC⁻¹Y −= k Q_jQ_jᵀ, ln|C| += ln(1 + δS_j).
+s_i, q_i themselves for the others. Several inputs B that hardly overlap move at once, so that the work is done by
+matrix products: with δ = 1/α_new − 1/α_old, M = X_BᵀC⁻¹X_B, K = (diag(δ)⁻¹ + M)⁻¹ and P = XᵀC⁻¹X_B,
+
+    C⁻¹ −= C⁻¹X_B K X_BᵀC⁻¹,  S_i −= P_iKP_iᵀ,  Q −= P K Q_B,  YᵀC⁻¹Y −= Q_BᵀKQ_B,  ln|C| += ln|I + diag(δ)M|,
+
+which also tells exactly how much J falls; a block that falls short of what its inputs promise one by one is halved.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky, lapack
 
 from nard.algorithms.evidence import Problem, posterior
 from nard.covariance import inverse_spd
 
 __all__ = ["Coordinates", "best_alphas", "coordinate_value"]
+
+# Inputs that move at once: at most so many, and at most this fraction of the samples.
+_LARGEST_BLOCK = 32
+_BLOCK_FRACTION = 1 / 16
+# Of an input's squared length, the part that the inputs before it in a block may explain.
+_OVERLAP = 0.1
+# Candidates for a block lower J by at least this fraction of what the best one does.
+_WORTH = 0.01
+# A block must lower J by this fraction of the sum of its inputs' own falls.
+_KEPT_PROMISE = 0.7
+# Inputs are worked on in chunks of this many, so that nothing N×d or d×m is formed where N < d.
+_CHUNK = 4096
 
 
 @njit(cache=True)
@@ -116,74 +132,155 @@ def _score_moves(alpha, S, Q2, m, a, b, best, gain):
         gain[i] = coordinate_value(alpha[i], s, q2, m, a, b) - coordinate_value(best[i], s, q2, m, a, b)
 
 
+class _ByInputs:
+    """XᵀC⁻¹X (d×d) and Q (d×m), where N ≥ d: after XᵀX and XᵀY the samples are never touched again."""
+
+    def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
+        post = posterior(problem, alpha, "primal")
+        self.logdet, self.scatter = post.logdet, post.scatter
+        gram = problem.gram
+        self._kernel = gram.copy()
+        if len(active):
+            root = alpha[active] ** -0.5
+            scaled = gram[np.ix_(active, active)] * np.outer(root, root)
+            factor = cho_factor(np.eye(len(active)) + scaled, lower=True)
+            half = root[:, None] * cho_solve(factor, root[:, None] * gram[active])  # Σ X_AᵀX
+            self._kernel -= gram[:, active] @ half
+            # On the active inputs XᵀC⁻¹X is K − KΣK, and elsewhere in their columns XᵀX_A Σ K: no cancellation.
+            sigma_k = root[:, None] * cho_solve(factor, np.diag(1.0 / root))
+            cross = gram[:, active] @ sigma_k
+            self._kernel[:, active] = cross
+            self._kernel[active] = cross.T
+            k_sigma_k = (1.0 / root**2)[:, None] * sigma_k
+            self._kernel[np.ix_(active, active)] = np.diag(alpha[active]) - 0.5 * (k_sigma_k + k_sigma_k.T)
+        self._Q = problem.xty - gram[:, active] @ post.mean
+        self._Q[active] = alpha[active, None] * post.mean
+
+    def squares(self) -> np.ndarray:
+        return self._kernel.diagonal().copy()
+
+    def quadratic(self, omega):
+        return np.einsum("ij,ij->i", self._Q @ omega, self._Q)
+
+    def rows(self, index):
+        """Q of some inputs."""
+        return self._Q[index]
+
+    def times(self, right):
+        """Q @ right."""
+        return self._Q @ right
+
+    def directions(self, index):
+        """What `overlap`, `columns` and `move` need of some inputs."""
+        return self._kernel[:, index]
+
+    def overlap(self, directions, index):
+        return directions[index]
+
+    def columns(self, directions):
+        return directions
+
+    def move(self, directions, K, KQ):
+        self._kernel -= (directions @ K) @ directions.T
+        self._Q -= directions @ KQ
+
+
+class _BySamples:
+    """C⁻¹ (N×N) and C⁻¹Y (N×m), where N < d: neither d×d nor d×m is ever formed."""
+
+    def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
+        self._X = problem.X
+        n = problem.n
+        if len(active) <= n:
+            # C⁻¹ = I − X_A Σ X_Aᵀ from the smaller matrix.
+            X = problem.X[:, active] * alpha[active] ** -0.5
+            factor = cholesky(np.eye(len(active)) + X.T @ X, lower=True)
+            half, _ = lapack.dtrtrs(factor, X.T, lower=1) if len(active) else (np.zeros((0, n)), 0)
+            self._inverse = np.eye(n) - half.T @ half
+            self.logdet = 2.0 * float(np.log(np.diag(factor)).sum())
+        else:
+            C = np.eye(n)
+            for at in range(0, len(active), _CHUNK):
+                some = active[at : at + _CHUNK]
+                X = problem.X[:, some] * alpha[some] ** -0.5
+                C += X @ X.T
+            self._inverse = inverse_spd(C)
+            self.logdet = float(np.linalg.slogdet(C)[1])
+        self._Z = self._inverse @ problem.Y
+        scatter = problem.Y.T @ self._Z
+        self.scatter = 0.5 * (scatter + scatter.T)
+
+    def _forms(self, A):
+        """x_iᵀAx_i of every input."""
+        out = np.empty(self._X.shape[1])
+        for at in range(0, len(out), _CHUNK):
+            some = self._X[:, at : at + _CHUNK]
+            out[at : at + _CHUNK] = np.einsum("ij,ij->j", some, A @ some)
+        return out
+
+    def squares(self) -> np.ndarray:
+        return self._forms(self._inverse)
+
+    def quadratic(self, omega):
+        n, m = self._Z.shape
+        if m * (n + m) >= n * n:
+            return self._forms(self._Z @ omega @ self._Z.T)
+        out = np.empty(self._X.shape[1])
+        for at in range(0, len(out), _CHUNK):
+            Q = self._X[:, at : at + _CHUNK].T @ self._Z
+            out[at : at + _CHUNK] = np.einsum("ij,ij->i", Q @ omega, Q)
+        return out
+
+    def rows(self, index):
+        return self._X[:, index].T @ self._Z
+
+    def times(self, right):
+        return self._X.T @ (self._Z @ right)
+
+    def directions(self, index):
+        return self._inverse @ self._X[:, index]
+
+    def overlap(self, directions, index):
+        return self._X[:, index].T @ directions
+
+    def columns(self, directions):
+        return self._X.T @ directions
+
+    def move(self, directions, K, KQ):
+        self._inverse -= (directions @ K) @ directions.T
+        self._Z -= directions @ KQ
+
+
 class Coordinates:
-    """S, Q, ln|C| and YᵀC⁻¹Y at the current α, for all inputs, kept up to date as single α_j move.
+    """S, ln|C| and YᵀC⁻¹Y at the current α, and Q on demand, kept up to date as blocks of α_j move."""
 
-    Where N ≥ d it holds XᵀC⁻¹X (d×d) and never touches the samples again; where N < d it holds C⁻¹ (N×N).
-    """
-
-    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 200):
+    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 500):
         self.problem = problem
         self.alpha = alpha.copy()
         self.refresh_every = refresh_every
         self.refresh()
 
     def refresh(self) -> None:
-        """Everything anew from a Cholesky factor, against the drift of the rank-one updates."""
-        problem, alpha = self.problem, self.alpha
-        active = np.flatnonzero(np.isfinite(alpha))
+        """Everything anew from a Cholesky factor, against the drift of the updates."""
+        active = np.flatnonzero(np.isfinite(self.alpha))
+        form = _ByInputs if self.problem.gram is not None else _BySamples
+        self._form = form(self.problem, self.alpha, active)
+        self.logdet, self.scatter = self._form.logdet, self._form.scatter
+        self.S = self._form.squares()
         self._moves = 0
-        if problem.gram is not None:
-            post = posterior(problem, alpha, "primal")
-            self.logdet, self.scatter = post.logdet, post.scatter
-            gram = problem.gram
-            self._kernel = gram.copy()
-            if len(active):
-                root = alpha[active] ** -0.5
-                scaled = gram[np.ix_(active, active)] * np.outer(root, root)
-                factor = cho_factor(np.eye(len(active)) + scaled, lower=True)
-                half = root[:, None] * cho_solve(factor, root[:, None] * gram[active])  # Σ X_AᵀX
-                self._kernel -= gram[:, active] @ half
-                # On the active inputs XᵀC⁻¹X is K − KΣK, and elsewhere in their columns XᵀX_A Σ K: no cancellation.
-                sigma_k = root[:, None] * cho_solve(factor, np.diag(1.0 / root))
-                cross = gram[:, active] @ sigma_k
-                self._kernel[:, active] = cross
-                self._kernel[active] = cross.T
-                k_sigma_k = (1.0 / root**2)[:, None] * sigma_k
-                self._kernel[np.ix_(active, active)] = np.diag(alpha[active]) - 0.5 * (k_sigma_k + k_sigma_k.T)
-            self.S = self._kernel.diagonal().copy()
-            self.Q = problem.xty - gram[:, active] @ post.mean
-            self.Q[active] = alpha[active, None] * post.mean
-        else:
-            X = problem.X[:, active] * alpha[active] ** -0.5
-            C = np.eye(problem.n) + X @ X.T
-            self.logdet = float(np.linalg.slogdet(C)[1])
-            self._kernel = inverse_spd(C)
-            half = self._kernel @ problem.X
-            self.S = np.einsum("ij,ij->j", problem.X, half)
-            self.Q = half.T @ problem.Y
-            scatter = problem.Y.T @ (self._kernel @ problem.Y)
-            self.scatter = 0.5 * (scatter + scatter.T)
 
-    def _move(self, j: int, new: float, omega: np.ndarray, Q2: np.ndarray) -> None:
-        """α_j ← new; Q2 = q_iᵀΩq_i of every input is updated along with the rest."""
-        old, self.alpha[j] = self.alpha[j], new
-        delta = 1.0 / new - 1.0 / old
-        k = delta / (1.0 + delta * self.S[j])
-        if self.problem.gram is not None:
-            c = self._kernel[j].copy()
-            self._kernel -= np.outer(k * c, c)
-        else:
-            v = self._kernel @ self.problem.X[:, j]
-            c = self.problem.X.T @ v
-            self._kernel -= np.outer(k * v, v)
-        self.logdet += np.log1p(delta * self.S[j])
-        q = self.Q[j].copy()
-        Q2 += k * c * (k * c * Q2[j] - 2.0 * (self.Q @ (omega @ q)))
-        self.S -= k * c * c
-        self.Q -= np.outer(k * c, q)
-        self.scatter -= np.outer(k * q, q)
-        self._moves += 1
+    def Q(self, index=slice(None)) -> np.ndarray:
+        """Q_i = YᵀC⁻¹x_i of some inputs, one row each."""
+        return self._form.rows(index)
+
+    def quadratic(self, omega: np.ndarray) -> np.ndarray:
+        """Q_iᵀΩQ_i of every input."""
+        return self._form.quadratic(omega)
+
+    def mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """The active inputs and their posterior means μ_i = Q_i/α_i."""
+        active = np.flatnonzero(np.isfinite(self.alpha))
+        return active, self.Q(active) / self.alpha[active, None]
 
     @property
     def used(self) -> float:
@@ -192,38 +289,84 @@ class Coordinates:
         return float((self.S[active] / self.alpha[active]).sum())
 
     def sweep(self, omega: np.ndarray, min_gain: float, max_moves: int, order=None, most_used=np.inf) -> int:
-        """Moves α_j to their minima, one at a time, given Ω. Returns the number of moves.
+        """Moves α_j to their minima given Ω. Returns the number of moves.
 
-        Greedy (``order`` None): the input that lowers J most goes next, until none lowers it by ``min_gain``.
+        Greedy (``order`` None): the inputs that lower J most go next, in blocks, until none lowers it by ``min_gain``.
         Otherwise ``order`` is a sequence of inputs, each visited once. Once the inputs use ``most_used`` degrees of
         freedom, no α may fall.
         """
-        Q2 = self._quadratic(omega)
+        Q2 = self._form.quadratic(omega)
         moves = 0
-        for visited in range(max_moves) if order is None else order:
-            looked_at = slice(None) if order is None else slice(visited, visited + 1)
+        size = 1
+        largest = max(1, min(_LARGEST_BLOCK, int(_BLOCK_FRACTION * self.problem.n)))
+        visits = None if order is None else iter(order)
+        while moves < max_moves:
+            if visits is None:
+                looked_at = slice(None)
+            else:
+                j = next(visits, None)
+                if j is None:
+                    break
+                looked_at = slice(j, j + 1)
             best, gain = self._score(Q2, looked_at)
             if self.used >= most_used:
                 gain[best < self.alpha[looked_at]] = 0.0
-            k = int(np.argmax(gain))
-            if gain[k] <= min_gain:
-                if order is None:
+            if visits is None:
+                size = min(2 * size, largest, max_moves - moves)
+                candidates = _largest(gain, max(min_gain, _WORTH * gain.max(initial=0.0)), 2 * size)
+                if not len(candidates):
                     break
-                continue
-            self._move(k if order is None else visited, best[k], omega, Q2)
-            moves += 1
+                size = self._move(candidates, best[candidates], gain[candidates], size, omega, Q2)
+                moves += size
+            elif gain[0] > min_gain:
+                moves += self._move(np.array([j]), best, gain, 1, omega, Q2)
             if self._moves >= self.refresh_every:
                 self.refresh()
-                Q2 = self._quadratic(omega)
+                Q2 = self._form.quadratic(omega)
         return moves
+
+    def _move(self, candidates, new, gain, size, omega, Q2) -> int:
+        """Moves up to ``size`` of the candidates, the first among them, to ``new``; Q2 = q_iᵀΩq_i follows.
+
+        Returns how many moved.
+        """
+        directions = self._form.directions(candidates)
+        overlap = self._form.overlap(directions, candidates)
+        chosen = _hardly_overlapping(overlap, self.S[candidates], size, _OVERLAP)
+        index, new, gain = candidates[chosen], new[chosen], gain[chosen]
+        Q = self._form.rows(index)
+        M, H = overlap[np.ix_(chosen, chosen)], Q @ omega @ Q.T
+        delta = 1.0 / new - 1.0 / self.alpha[index]
+        prior = self.problem.alpha_prior
+        b = len(index)
+        while True:
+            eye = np.eye(b)
+            inner = eye + delta[:b, None] * M[:b, :b]
+            sign, logdet = np.linalg.slogdet(inner)
+            K = np.linalg.solve(inner, np.diag(delta[:b]))
+            fall = np.vdot(K, H[:b, :b]) - self.problem.m * logdet
+            fall += prior.penalty(self.alpha[index[:b]]) - prior.penalty(new[:b])
+            if b == 1 or (sign > 0 and fall >= _KEPT_PROMISE * gain[:b].sum()):
+                break
+            b //= 2
+        K = 0.5 * (K + K.T)
+        index, Q, directions = index[:b], Q[:b], directions[:, chosen[:b]]
+        P = self._form.columns(directions)
+        KQ = K @ Q
+        PK = P @ K
+        # (Q_i − P_iKQ_B)Ω(…)ᵀ, expanded.
+        Q2 += np.einsum("ij,ij->i", P @ (KQ @ omega @ KQ.T) - 2.0 * self._form.times(omega @ KQ.T), P)
+        self.S -= np.einsum("ij,ij->i", PK, P)
+        self.scatter -= Q.T @ KQ
+        self.logdet += logdet
+        self._form.move(directions, K, KQ)
+        self.alpha[index] = new[:b]
+        self._moves += b
+        return b
 
     def gains(self, omega: np.ndarray) -> np.ndarray:
         """The fall of J if each input alone moved to its best α; zero for those that may not enter."""
-        return self._score(self._quadratic(omega), slice(None))[1]
-
-    def _quadratic(self, omega):
-        """Q_iᵀΩQ_i of every input."""
-        return np.einsum("ij,ij->i", self.Q @ omega, self.Q)
+        return self._score(self._form.quadratic(omega), slice(None))[1]
 
     def _score(self, Q2, looked_at):
         """Best α and the fall of J there, of the inputs looked at."""
@@ -235,8 +378,34 @@ class Coordinates:
         return best, gain
 
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """s_i and q_i (d×m) of every input."""
+        """s_i of every input, and the factor from Q_i to q_i."""
         active = np.isfinite(self.alpha)
         ratio = np.ones(len(self.alpha))
         ratio[active] = self.alpha[active] / (self.alpha[active] - self.S[active])
-        return self.S * ratio, self.Q * ratio[:, None]
+        return self.S * ratio, ratio
+
+
+def _largest(gain, above, count):
+    """The inputs with the largest gains, at most ``count`` and all above the given one, in falling order."""
+    index = np.flatnonzero(gain > above)
+    if len(index) > count:
+        index = index[np.argpartition(gain[index], -count)[-count:]]
+    return index[np.argsort(-gain[index], kind="stable")]
+
+
+@njit(cache=True)
+def _hardly_overlapping(M, S, size, most):
+    """Positions of up to ``size`` inputs, in order, each overlapping with the ones before by at most ``most``."""
+    chosen = np.empty(len(S), dtype=np.int64)
+    count = 0
+    for i in range(len(S)):
+        if count == size:
+            break
+        overlap = 0.0
+        for k in range(count):
+            j = chosen[k]
+            overlap += M[i, j] * M[i, j] / (S[i] * S[j])
+        if overlap <= most:
+            chosen[count] = i
+            count += 1
+    return chosen[:count]

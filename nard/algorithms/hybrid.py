@@ -61,9 +61,9 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
     coordinates, network = Coordinates(problem, start.alpha), start.network
     value = problem.objective(coordinates.logdet, coordinates.scatter, start.alpha, network.precision)
     objective = [value]
+    active, mean = coordinates.mean()
     W = np.zeros((problem.d, problem.m))
-    active = np.isfinite(coordinates.alpha)
-    W[active] = coordinates.Q[active] / coordinates.alpha[active, None]
+    W[active] = mean
     while len(objective) <= max_iter:
         sweep_inputs(coordinates, network.precision, tolerance)
         active = np.flatnonzero(np.isfinite(coordinates.alpha))
@@ -73,7 +73,7 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
             coordinates.logdet, value, 0.1 * tolerance,
         )  # fmt: skip
         if followed is None:  # too slow: the posterior mean itself, μ_i = Q_i/α_i
-            followed = coordinates.Q[active] / alpha[:, None], coordinates.scatter
+            followed = coordinates.mean()[1], coordinates.scatter
         W = np.zeros((problem.d, problem.m))
         W[active], scatter = followed
         network = update_network(problem, scatter, network, tol)

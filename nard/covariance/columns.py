@@ -173,11 +173,12 @@ def warm_start(W, omega, scale, S, L):
     new_W, new_omega = np.empty((m, m)), np.empty((m, m))
     for i in range(m):
         for j in range(m):
-            new_omega[i, j] = omega[i, j] * scale[i] * scale[j]
+            units = scale[i] * scale[j]  # in this order, so that rounding keeps the symmetry
+            new_omega[i, j] = omega[i, j] * units
             if omega[i, j] > 0.0:
                 new_W[i, j] = S[i, j] + L[i, j]
             elif omega[i, j] < 0.0:
                 new_W[i, j] = S[i, j] - L[i, j]
             else:
-                new_W[i, j] = min(max(W[i, j] / (scale[i] * scale[j]), S[i, j] - L[i, j]), S[i, j] + L[i, j])
+                new_W[i, j] = min(max(W[i, j] / units, S[i, j] - L[i, j]), S[i, j] + L[i, j])
     return new_W, new_omega

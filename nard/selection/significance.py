@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
-from scipy.stats import t as student
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
@@ -29,8 +29,22 @@ from nard.covariance import graphical_lasso
 
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
+# Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
+_CHUNK = 4096
 
-__all__ = ["EdgeTest", "EntryTest", "InputTest", "edge_test", "entry_test", "input_test", "qvalues"]
+__all__ = [
+    "EdgeTest",
+    "EntryTest",
+    "InputTest",
+    "chunks",
+    "collect",
+    "edge_test",
+    "entry_scores",
+    "entry_test",
+    "input_test",
+    "qvalues",
+    "select",
+]
 
 
 @dataclass(frozen=True)
@@ -44,12 +58,30 @@ class InputTest:
 
 @dataclass(frozen=True)
 class EntryTest:
-    """Estimate, standard deviation, their ratio and p-value of every entry of W, as d×m arrays."""
+    """Estimate and standard deviation of every entry of W, as d×m arrays, and the outputs' degrees of freedom."""
 
     weight: np.ndarray
     sd: np.ndarray
-    z: np.ndarray
-    pvalue: np.ndarray
+    degrees: np.ndarray | float
+
+    @property
+    def z(self) -> np.ndarray:
+        """weight/sd; zero where the sd is infinite, which tests nothing."""
+        return self.weight / self.sd
+
+    @property
+    def pvalue(self) -> np.ndarray:
+        return two_sided(self.z, self.degrees)
+
+    def selected(self, fdr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and columns of the entries with a q-value of at most ``fdr``, and these q-values.
+
+        What :func:`qvalues` of all p-values would tell, without working them out.
+        """
+        d, m = self.weight.shape
+        scores = ((where, self.weight[where], self.sd[where]) for where in chunks(d))
+        index, qvalue = _discoveries(scores, (d, m), self.degrees, fdr)
+        return *np.divmod(index, m), qvalue
 
 
 @dataclass(frozen=True)
@@ -63,13 +95,12 @@ class EdgeTest:
 
 def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
     """p-value of z under Student's t with the given degrees of freedom."""
-    return np.minimum(2.0 * student.sf(np.abs(z), degrees), 1.0)
+    return np.minimum(2.0 * stdtr(degrees, -np.abs(z)), 1.0)
 
 
-def entries_from(weight: np.ndarray, sd: np.ndarray, degrees: np.ndarray | float) -> EntryTest:
-    """Tests weight/sd against Student's t; an infinite sd tests nothing."""
-    z = np.where(np.isfinite(sd), weight / np.where(np.isfinite(sd), sd, 1.0), 0.0)
-    return EntryTest(weight, sd, z, two_sided(z, degrees))
+def chunks(d: int) -> list[slice]:
+    """The inputs, some thousands at a time."""
+    return [slice(at, min(at + _CHUNK, d)) for at in range(0, d, _CHUNK)]
 
 
 def qvalues(pvalues: np.ndarray) -> np.ndarray:
@@ -79,15 +110,50 @@ def qvalues(pvalues: np.ndarray) -> np.ndarray:
     return false_discovery_control(np.clip(pvalues, 0.0, 1.0), axis=None).reshape(np.shape(pvalues))
 
 
+def _discoveries(scores, shape, degrees, fdr):
+    """Flat indices of the entries with q ≤ fdr, and their q-values, from an iterator over chunks (where, weight, sd).
+
+    Only p-values of at most ``fdr`` can belong to them, so no other is worked out.
+    """
+    d, m = shape
+    cutoff = -stdtrit(degrees, 0.5 * fdr)
+    found, pvalue = [], []
+    for where, weight, sd in scores:
+        z = np.abs(weight) / sd
+        rows, columns = np.nonzero(z >= cutoff)
+        found.append((rows + where.start) * m + columns)
+        pvalue.append(two_sided(z[rows, columns], np.broadcast_to(degrees, m)[columns]))
+    found, pvalue = np.concatenate([[], *found]).astype(np.int64), np.concatenate([[], *pvalue])
+    order = np.argsort(pvalue, kind="stable")
+    found, pvalue = found[order], pvalue[order]
+    q = np.minimum.accumulate((pvalue * (d * m) / np.arange(1, len(pvalue) + 1))[::-1])[::-1]
+    return found[q <= fdr], q[q <= fdr]
+
+
+def select(scores, shape, degrees, fdr) -> np.ndarray:
+    """The entries with q ≤ fdr as a d×m mask; ``scores`` yields (where, weight, sd) for some inputs at a time."""
+    support = np.zeros(shape, dtype=bool)
+    support.ravel()[_discoveries(scores, shape, degrees, fdr)[0]] = True
+    return support
+
+
+def collect(scores, shape, degrees) -> EntryTest:
+    """All entries' tests in one."""
+    weight, sd = np.empty(shape), np.empty(shape)
+    for where, some_weight, some_sd in scores:
+        weight[where], sd[where] = some_weight, some_sd
+    return EntryTest(weight, sd, degrees)
+
+
 def input_test(problem: Problem, coordinates: Coordinates, state: State) -> InputTest:
     """q_jᵀΩq_j/s_j against m·F(m, mν), with what irrelevant inputs took from V added back to it."""
-    s, q = coordinates.leave_one_out()
+    s, ratio = coordinates.leave_one_out()
     n, m = problem.n, problem.m
     # A hyperprior on V is no evidence against the null: Ω is scaled to the variances of the data.
     units = np.sqrt(np.diag(state.network.covariance) / np.diag(residual_covariance(problem, coordinates)))
     omega = state.omega * np.outer(units, units)
     with np.errstate(invalid="ignore", divide="ignore"):
-        raw = np.where(s > 0, np.einsum("ij,ij->i", q @ omega, q) / s, 0.0)
+        raw = np.where(s > 0, coordinates.quadratic(omega) * ratio**2 / s, 0.0)
     excess = np.where(np.isfinite(state.alpha), np.maximum(raw / m - 1.0, 0.0), 0.0)
     degrees = residual_degrees(problem, coordinates)
     # The first selection is a strict one, as if all that the inputs explain were chance: from too small a V everything
@@ -102,14 +168,24 @@ def input_test(problem: Problem, coordinates: Coordinates, state: State) -> Inpu
         factor = n / (n - 1.0) * (1.0 + excess[~selected].sum() / n)
 
 
+def entry_scores(problem: Problem, coordinates: Coordinates, variance_factor: float):
+    """w_ij = q_ij/s_j with standard deviation sqrt(V_ii/s_j), for some inputs at a time.
+
+    An input without variance has an infinite one.
+    """
+    s, ratio = coordinates.leave_one_out()
+    usable = s > 0
+    scale = np.where(usable, ratio / np.where(usable, s, 1.0), 0.0)
+    sd = np.sqrt(np.where(usable, 1.0 / np.where(usable, s, 1.0), np.inf))
+    output_sd = np.sqrt(variance_factor * np.diag(residual_covariance(problem, coordinates)))
+    for where in chunks(problem.d):
+        yield where, coordinates.Q(where) * scale[where, None], np.outer(sd[where], output_sd)
+
+
 def entry_test(problem: Problem, coordinates: Coordinates, variance_factor: float) -> EntryTest:
-    """w_ij = q_ij/s_j with standard deviation sqrt(V_ii/s_j); an input without variance has an infinite one."""
-    s, q = coordinates.leave_one_out()
-    s = np.where(s > 0, s, np.nan)
-    weight = np.nan_to_num(q / s[:, None])
-    variance = variance_factor * np.diag(residual_covariance(problem, coordinates))
-    sd = np.nan_to_num(np.sqrt(variance / s[:, None]), nan=np.inf)
-    return entries_from(weight, sd, residual_degrees(problem, coordinates))
+    """All of :func:`entry_scores`, to be tested against Student's t."""
+    scores = entry_scores(problem, coordinates, variance_factor)
+    return collect(scores, (problem.d, problem.m), residual_degrees(problem, coordinates))
 
 
 def residual_covariance(problem: Problem, coordinates: Coordinates) -> np.ndarray:

@@ -10,8 +10,8 @@ from scipy.stats import kstest
 from nard.algorithms import Data, State
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import update_network
-from nard.selection import edge_test, entry_test, input_test, qvalues, refit
-from nard.selection.refit import isolating_directions, least_squares_on_support
+from nard.selection import EntryTest, edge_test, entry_test, input_test, qvalues, refit, significance
+from nard.selection.refit import IsolatingDirections, least_squares_on_support
 
 
 def test_qvalues_by_hand():
@@ -67,15 +67,32 @@ def test_isolating_directions(shape):
     alpha = np.exp(np.random.default_rng(0).normal(2, 1, problem.d))
     alpha[::4] = np.inf
     C = np.eye(problem.n) + (problem.X / alpha) @ problem.X.T
-    np.testing.assert_allclose(isolating_directions(problem, alpha), np.linalg.solve(C, problem.X), atol=1e-9)
+    np.testing.assert_allclose(IsolatingDirections(problem, alpha)(slice(None)), np.linalg.solve(C, problem.X), atol=1e-9)
 
 
 def test_refit_support_is_what_its_final_tests_select():
     problem, rough, _ = random_problem(2, (80, 30, 15), lam=0.1)
     network = update_network(problem, Coordinates(problem, rough.alpha).scatter, None, 1e-4)
     entries = entry_test(problem, Coordinates(problem, rough.alpha), 1.0)
-    sparse = refit(problem, rough.alpha, entries, network.precision, 0.1, 0.05)
-    np.testing.assert_array_equal(sparse.coef != 0, qvalues(sparse.entries.pvalue) <= 0.05)
+    sparse = refit(problem, rough.alpha, qvalues(entries.pvalue) <= 0.05, network.precision, 0.1, 0.05)
+    np.testing.assert_array_equal(sparse.coef != 0, qvalues(sparse.tests.entries.pvalue) <= 0.05)
+
+
+@pytest.mark.parametrize("fdr", [0.01, 0.05, 0.5])
+def test_selection_without_all_pvalues_is_the_same(fdr, monkeypatch):
+    """Chunks, a different number of degrees of freedom per output, and only the small p-values: as by the book."""
+    monkeypatch.setattr(significance, "_CHUNK", 7)
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((40, 6)) * np.where(rng.random((40, 6)) < 0.2, 5.0, 1.0)
+    sd = np.ones((40, 6))
+    sd[3] = np.inf
+    test = EntryTest(weight, sd, rng.uniform(3, 50, 6))
+    expected = qvalues(test.pvalue)
+    rows, columns, q = test.selected(fdr)
+    found = np.zeros((40, 6), dtype=bool)
+    found[rows, columns] = True
+    np.testing.assert_array_equal(found, expected <= fdr)
+    np.testing.assert_allclose(q, expected[rows, columns])
 
 
 def test_edge_scores_are_standard_normal_without_edges():
