@@ -464,10 +464,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.refit_:
             inputs, entries = sparse.tests.inputs, sparse.tests.entries
             residuals = problem.Y - problem.X @ sparse.coef
-            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()), residuals)
+            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()), residuals, sparse.network)
         else:
             inputs, entries = found.inputs, found.entries
-            edges = edge_test(found.residual_covariance, found.degrees, found.residuals)
+            edges = edge_test(found.residual_covariance, found.degrees, found.residuals, state.network)
         self.input_test_ = inputs
         self.entry_test_ = replace(entries, weight=entries.weight * weight_units, sd=entries.sd * weight_units)
         self.edge_test_ = replace(edges, precision=edges.precision / units)

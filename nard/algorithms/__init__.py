@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import chi2
 
-from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, posterior, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
@@ -41,14 +40,17 @@ class RoughPass:
         problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
         state = _rough_fit(problem)
         self.entry_threshold = 0.0
-        if problem.d >= problem.n and Coordinates(problem, state.alpha).used >= _SUSPICIOUS * problem.n:
+        post = posterior(problem, state.alpha)
+        used = float((1.0 - state.alpha[post.active] * post.sigma).sum())
+        if problem.d >= problem.n and used >= _SUSPICIOUS * problem.n:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
             state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold))
+            post = posterior(problem, state.alpha)
         self.alpha = state.alpha
         self.network = state.network
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
-        S, _ = problem.network_problem(posterior(problem, state.alpha).scatter)
+        S, _ = problem.network_problem(post.scatter)
         correlation = S / np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)
         # The smallest λ whose network is empty.

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from scipy.linalg import cho_factor, cho_solve, cholesky, lapack
 
-from nard.algorithms.evidence import Problem, posterior
-from nard.covariance import inverse_spd
+from nard.algorithms.evidence import Problem
+from nard.covariance import inverse_and_logdet
 
 __all__ = ["Coordinates", "best_alphas", "coordinate_value"]
 
@@ -136,25 +135,22 @@ class _ByInputs:
     """XᵀC⁻¹X (d×d) and Q (d×m), where N ≥ d: after XᵀX and XᵀY the samples are never touched again."""
 
     def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
-        post = posterior(problem, alpha, "primal")
-        self.logdet, self.scatter = post.logdet, post.scatter
         gram = problem.gram
-        self._kernel = gram.copy()
-        if len(active):
-            root = alpha[active] ** -0.5
-            scaled = gram[np.ix_(active, active)] * np.outer(root, root)
-            factor = cho_factor(np.eye(len(active)) + scaled, lower=True)
-            half = root[:, None] * cho_solve(factor, root[:, None] * gram[active])  # Σ X_AᵀX
-            self._kernel -= gram[:, active] @ half
-            # On the active inputs XᵀC⁻¹X is K − KΣK, and elsewhere in their columns XᵀX_A Σ K: no cancellation.
-            sigma_k = root[:, None] * cho_solve(factor, np.diag(1.0 / root))
-            cross = gram[:, active] @ sigma_k
-            self._kernel[:, active] = cross
-            self._kernel[active] = cross.T
-            k_sigma_k = (1.0 / root**2)[:, None] * sigma_k
-            self._kernel[np.ix_(active, active)] = np.diag(alpha[active]) - 0.5 * (k_sigma_k + k_sigma_k.T)
-        self._Q = problem.xty - gram[:, active] @ post.mean
-        self._Q[active] = alpha[active, None] * post.mean
+        root = alpha[active] ** -0.5
+        inverse, self.logdet = inverse_and_logdet(np.eye(len(active)) + gram[np.ix_(active, active)] * np.outer(root, root))
+        sigma = inverse * np.outer(root, root)
+        cross = gram[:, active] @ sigma  # XᵀX_A Σ
+        self._kernel = gram - cross @ gram[active]
+        # On the active inputs XᵀC⁻¹X is K − KΣK, and elsewhere in their columns XᵀX_A Σ K: no cancellation.
+        cross *= alpha[active]
+        self._kernel[:, active] = cross
+        self._kernel[active] = cross.T
+        self._kernel[np.ix_(active, active)] = np.diag(alpha[active]) - sigma * np.outer(alpha[active], alpha[active])
+        mean = sigma @ problem.xty(active)
+        self._Q = problem.xty() - gram[:, active] @ mean
+        self._Q[active] = alpha[active, None] * mean
+        scatter = problem.yty - problem.xty(active).T @ mean
+        self.scatter = 0.5 * (scatter + scatter.T)
 
     def squares(self) -> np.ndarray:
         return self._kernel.diagonal().copy()
@@ -189,23 +185,21 @@ class _BySamples:
     """C⁻¹ (N×N) and C⁻¹Y (N×m), where N < d: neither d×d nor d×m is ever formed."""
 
     def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
-        self._X = problem.X
-        n = problem.n
+        self._X, n = problem.X, problem.n
         if len(active) <= n:
-            # C⁻¹ = I − X_A Σ X_Aᵀ from the smaller matrix.
+            # C⁻¹ = I − X_A Σ X_Aᵀ, from the smaller matrix.
             X = problem.X[:, active] * alpha[active] ** -0.5
-            factor = cholesky(np.eye(len(active)) + X.T @ X, lower=True)
-            half, _ = lapack.dtrtrs(factor, X.T, lower=1) if len(active) else (np.zeros((0, n)), 0)
-            self._inverse = np.eye(n) - half.T @ half
-            self.logdet = 2.0 * float(np.log(np.diag(factor)).sum())
+            inverse, self.logdet = inverse_and_logdet(np.eye(len(active)) + X.T @ X)
+            self._inverse = np.eye(n) - (X @ inverse) @ X.T
+            self._active = active, alpha[active] * (1.0 - np.diag(inverse))
         else:
             C = np.eye(n)
             for at in range(0, len(active), _CHUNK):
                 some = active[at : at + _CHUNK]
                 X = problem.X[:, some] * alpha[some] ** -0.5
                 C += X @ X.T
-            self._inverse = inverse_spd(C)
-            self.logdet = float(np.linalg.slogdet(C)[1])
+            self._inverse, self.logdet = inverse_and_logdet(C)
+            self._active = None
         self._Z = self._inverse @ problem.Y
         scatter = problem.Y.T @ self._Z
         self.scatter = 0.5 * (scatter + scatter.T)
@@ -219,7 +213,11 @@ class _BySamples:
         return out
 
     def squares(self) -> np.ndarray:
-        return self._forms(self._inverse)
+        out = self._forms(self._inverse)
+        if self._active is not None:
+            active, exact = self._active  # α_i(1 − α_iΣ_ii), without cancellation
+            out[active] = exact
+        return out
 
     def quadratic(self, omega):
         n, m = self._Z.shape
@@ -254,7 +252,7 @@ class _BySamples:
 class Coordinates:
     """S, ln|C| and YᵀC⁻¹Y at the current α, and Q on demand, kept up to date as blocks of α_j move."""
 
-    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 500):
+    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 300):
         self.problem = problem
         self.alpha = alpha.copy()
         self.refresh_every = refresh_every

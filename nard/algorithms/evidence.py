@@ -15,10 +15,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from nard.covariance import GraphicalLassoResult, glasso_objective, graphical_lasso
+from nard.covariance import (
+    GraphicalLassoResult,
+    graphical_lasso,
+    inverse_and_logdet,
+    inverse_spd,
+    linear_terms,
+)
 from nard.priors import AlphaPrior, CovariancePrior
 
 __all__ = [
@@ -53,8 +58,12 @@ class Data:
         return self.X.T @ self.X if self.X.shape[0] >= self.X.shape[1] else None
 
     @cached_property
-    def xty(self) -> np.ndarray:
-        return self.X.T @ self.Y
+    def _xty(self) -> np.ndarray | None:
+        return self.X.T @ self.Y if self.gram is not None else None
+
+    def xty(self, index=slice(None)) -> np.ndarray:
+        """Rows of XᵀY, all of which are kept where N ≥ d only."""
+        return self.X[:, index].T @ self.Y if self._xty is None else self._xty[index]
 
     @cached_property
     def yty(self) -> np.ndarray:
@@ -91,9 +100,8 @@ class Problem:
     def gram(self) -> np.ndarray | None:
         return self.data.gram
 
-    @property
-    def xty(self) -> np.ndarray:
-        return self.data.xty
+    def xty(self, index=slice(None)) -> np.ndarray:
+        return self.data.xty(index)
 
     @property
     def yty(self) -> np.ndarray:
@@ -120,16 +128,21 @@ class Problem:
     def _psi(self) -> np.ndarray:
         return self.cov_prior.psi + self.n * np.diag(self.data.variance_floor)
 
+    @cached_property
+    def _network_penalty(self) -> np.ndarray:
+        return self.penalty * (self.n / (self.n + self.cov_prior.nu))
+
     def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""
-        total = self.n + self.cov_prior.nu
-        return (scatter + self._psi) / total, self.penalty * (self.n / total)
+        return (scatter + self._psi) / (self.n + self.cov_prior.nu), self._network_penalty
 
-    def objective(self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, omega: np.ndarray) -> float:
+    def objective(
+        self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, network: GraphicalLassoResult
+    ) -> float:
         """J from ln|C| and the scatter R = YᵀC⁻¹Y (or from upper bounds of both)."""
         S, L = self.network_problem(scatter)
-        network = (self.n + self.cov_prior.nu) * glasso_objective(S, L, omega)
-        return self.m * logdet + network + self.alpha_prior.penalty(alpha)
+        in_omega = (self.n + self.cov_prior.nu) * (linear_terms(S, L, network.precision) - network.logdet)
+        return float(self.m * logdet + in_omega + self.alpha_prior.penalty(alpha))
 
 
 @dataclass(frozen=True)
@@ -150,7 +163,7 @@ class Posterior:
 
 
 class ColumnCovariance:
-    """Σ = (K + XᵀX)⁻¹ on the active inputs, kept as a Cholesky factor of the smaller of its p×p and N×N forms."""
+    """Σ = (K + XᵀX)⁻¹ on the active inputs, kept as the inverse of the smaller of its p×p and N×N forms."""
 
     def __init__(self, problem: Problem, alpha: np.ndarray):
         self.active = np.flatnonzero(np.isfinite(alpha))
@@ -158,15 +171,15 @@ class ColumnCovariance:
         X = problem.X[:, self.active] * self._root
         self._dual = X if len(self.active) > problem.n else None
         inner = X.T @ X if self._dual is None else X @ X.T
-        self._chol = cholesky(np.eye(len(inner)) + inner, lower=True)
+        self._inverse = inverse_spd(np.eye(len(inner)) + inner)
 
     def variance(self, X: np.ndarray) -> np.ndarray:
         """xᵀΣx for every row x of X (all inputs)."""
-        Z = (X[:, self.active] * self._root).T
+        Z = X[:, self.active] * self._root
         if self._dual is None:
-            return (solve_triangular(self._chol, Z, lower=True) ** 2).sum(axis=0)
-        explained = (solve_triangular(self._chol, self._dual @ Z, lower=True) ** 2).sum(axis=0)
-        return np.maximum((Z**2).sum(axis=0) - explained, 0.0)
+            return np.einsum("ij,ij->i", Z @ self._inverse, Z)
+        cross = Z @ self._dual.T
+        return np.maximum((Z**2).sum(axis=1) - np.einsum("ij,ij->i", cross @ self._inverse, cross), 0.0)
 
 
 def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Posterior:
@@ -180,20 +193,18 @@ def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Poster
             gram = problem.gram[np.ix_(active, active)]
         else:
             gram = problem.X[:, active].T @ problem.X[:, active]
-        chol = cholesky(np.eye(len(active)) + gram * np.outer(root, root), lower=True)
-        xty = problem.xty[active]
-        mean = root[:, None] * cho_solve((chol, True), root[:, None] * xty)
-        sigma = root**2 * (solve_triangular(chol, np.eye(len(active)), lower=True) ** 2).sum(axis=0)
+        inverse, logdet = inverse_and_logdet(np.eye(len(active)) + gram * np.outer(root, root))
+        xty = problem.xty(active)
+        mean = root[:, None] * (inverse @ (root[:, None] * xty))
+        sigma = root**2 * np.diag(inverse)
         scatter = problem.yty - xty.T @ mean
     else:
         X = problem.X[:, active] * root
-        chol = cholesky(np.eye(problem.n) + X @ X.T, lower=True)
-        half_y = solve_triangular(chol, problem.Y, lower=True)
-        half_x = solve_triangular(chol, X, lower=True)
-        mean = root[:, None] * (half_x.T @ half_y)
-        sigma = root**2 * (1.0 - (half_x**2).sum(axis=0))
-        scatter = half_y.T @ half_y
-    logdet = 2.0 * float(np.log(np.diag(chol)).sum())
+        inverse, logdet = inverse_and_logdet(np.eye(problem.n) + X @ X.T)
+        Z = inverse @ problem.Y
+        mean = root[:, None] * (X.T @ Z)
+        sigma = root**2 * (1.0 - np.einsum("ij,ij->j", X, inverse @ X))
+        scatter = problem.Y.T @ Z
     return Posterior(active, mean, sigma, logdet, 0.5 * (scatter + scatter.T))
 
 
@@ -227,7 +238,7 @@ class Fit:
 def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLassoResult | None, tol: float):
     """Ω ← argmin J(α, ·), warm-started; an inexact solve that would raise J is repeated more tightly, then refused."""
     S, L = problem.network_problem(scatter)
-    before = np.inf if network is None else glasso_objective(S, L, network.precision)
+    before = np.inf if network is None else linear_terms(S, L, network.precision) - network.logdet
     with warnings.catch_warnings():
         # The outer loop is what has to converge, and reports it.
         warnings.simplefilter("ignore", ConvergenceWarning)

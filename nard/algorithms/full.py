@@ -41,18 +41,18 @@ def _batch_update(problem: Problem, post: Posterior, alpha: np.ndarray, omega: n
     return mackay
 
 
-def _descend(problem, alpha, omega, post, value, update):
+def _descend(problem, alpha, network, post, value, update):
     """One batch step in α that does not raise J: returns α, its posterior and J."""
     active = post.active
     old = alpha[active]
     for attempt in (update, "em"):
-        proposal = _batch_update(problem, post, alpha, omega, attempt)
+        proposal = _batch_update(problem, post, alpha, network.precision, attempt)
         for halving in range(_HALVINGS if attempt == "mackay" else 1):
             trial = alpha.copy()
             step = 0.5**halving
             trial[active] = proposal if halving == 0 else old ** (1 - step) * np.minimum(proposal, 1e3 * old) ** step
             found = posterior(problem, trial)
-            trial_value = problem.objective(found.logdet, found.scatter, trial, omega)
+            trial_value = problem.objective(found.logdet, found.scatter, trial, network)
             if trial_value <= value:
                 return trial, found, trial_value
     return alpha, post, value
@@ -63,14 +63,14 @@ def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_i
     tolerance = tol * problem.scale
     alpha, network = start.alpha, start.network
     post = posterior(problem, alpha)
-    value = problem.objective(post.logdet, post.scatter, alpha, network.precision)
+    value = problem.objective(post.logdet, post.scatter, alpha, network)
     objective, settled = [value], False
     while len(objective) <= max_iter:
-        alpha, post, value = _descend(problem, alpha, network.precision, post, value, update)
+        alpha, post, value = _descend(problem, alpha, network, post, value, update)
         fell = objective[-1] - value
         if settled:
             network = update_network(problem, post.scatter, network, tol)
-            value = problem.objective(post.logdet, post.scatter, alpha, network.precision)
+            value = problem.objective(post.logdet, post.scatter, alpha, network)
         objective.append(value)
         if report is not None:
             report(value, alpha, network.precision)

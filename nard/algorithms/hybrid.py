@@ -23,7 +23,7 @@ __all__ = ["fit_hybrid"]
 _MAX_STEPS = 200
 
 
-def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
+def _follow(problem, inputs, alpha, W, network, logdet, target, tolerance):
     """Majorised steps in W until H ≤ target and a step gains less than the tolerance: returns W and EᵀE + WᵀKW.
 
     The extrapolation restarts whenever H rises. H tends to J, which is below ``target``; should the steps be too slow
@@ -32,7 +32,7 @@ def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
     rho = inputs.rho
     cross, scatter = inputs.products(W)
     scatter = ridge_scatter(scatter, W, alpha)
-    value = problem.objective(logdet, scatter, alpha, omega)
+    value = problem.objective(logdet, scatter, alpha, network)
     previous, previous_cross, momentum = W, cross, 1.0
     for _ in range(_MAX_STEPS):
         grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
@@ -41,7 +41,7 @@ def _follow(problem, inputs, alpha, W, omega, logdet, target, tolerance):
         new_W = step / (rho + alpha)[:, None]
         new_cross, residual = inputs.products(new_W)
         new_scatter = ridge_scatter(residual, new_W, alpha)
-        new_value = problem.objective(logdet, new_scatter, alpha, omega)
+        new_value = problem.objective(logdet, new_scatter, alpha, network)
         if new_value > value:
             if momentum == 1.0:
                 break
@@ -59,7 +59,7 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
     """Descent on H from ``start``, then on J."""
     tolerance = tol * problem.scale
     coordinates, network = Coordinates(problem, start.alpha), start.network
-    value = problem.objective(coordinates.logdet, coordinates.scatter, start.alpha, network.precision)
+    value = problem.objective(coordinates.logdet, coordinates.scatter, start.alpha, network)
     objective = [value]
     active, mean = coordinates.mean()
     W = np.zeros((problem.d, problem.m))
@@ -69,7 +69,7 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
         active = np.flatnonzero(np.isfinite(coordinates.alpha))
         alpha = coordinates.alpha[active]
         followed = _follow(
-            problem, ActiveInputs(problem, active), alpha, W[active], network.precision,
+            problem, ActiveInputs(problem, active), alpha, W[active], network,
             coordinates.logdet, value, 0.1 * tolerance,
         )  # fmt: skip
         if followed is None:  # too slow: the posterior mean itself, μ_i = Q_i/α_i
@@ -77,7 +77,7 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
         W = np.zeros((problem.d, problem.m))
         W[active], scatter = followed
         network = update_network(problem, scatter, network, tol)
-        value = problem.objective(coordinates.logdet, scatter, alpha, network.precision)
+        value = problem.objective(coordinates.logdet, scatter, alpha, network)
         objective.append(value)
         if report is not None:
             report(value, coordinates.alpha, network.precision)

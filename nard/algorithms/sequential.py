@@ -18,7 +18,7 @@ _FEWEST_MOVES = 50
 
 
 def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None) -> None:
-    """One sweep over the α_i at Ω, and the statistics afresh after it; ``visit`` is None for the greedy order."""
+    """One sweep over the α_i at Ω; ``visit`` is None for the greedy order."""
     problem = coordinates.problem
     coordinates.sweep(
         omega,
@@ -27,7 +27,6 @@ def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, 
         order=visit,
         most_used=_MOST_USED * problem.n,
     )
-    coordinates.refresh()
 
 
 def fit_sequential(
@@ -47,14 +46,14 @@ def fit_sequential(
     """
     tolerance = tol * problem.scale
     coordinates, network = Coordinates(problem, start.alpha), start.network
-    objective = [problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network.precision)]
+    objective = [problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)]
     converged = False
     while not converged and len(objective) <= max_iter:
         visit = None if order == "greedy" else rng.permutation(problem.d)
         sweep_inputs(coordinates, network.precision, tolerance, visit)
         network = update_network(problem, coordinates.scatter, network, tol)
         objective.append(
-            problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network.precision)
+            problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)
         )
         converged = objective[-2] - objective[-1] <= tolerance
         if report is not None:

@@ -56,7 +56,7 @@ class ActiveInputs:
 
     def __init__(self, problem: Problem, index: np.ndarray):
         self.problem, self.index = problem, index
-        self._xty = problem.xty[index]
+        self._xty = problem.xty(index)
         if problem.gram is not None:
             self._gram = problem.gram[np.ix_(index, index)]
         else:
@@ -81,8 +81,8 @@ def ridge_scatter(residual_scatter: np.ndarray, W: np.ndarray, alpha: np.ndarray
     return residual_scatter + (W * alpha[:, None]).T @ W
 
 
-def _bound(problem, rho, W, alpha, scatter, omega):
-    return problem.objective(float(np.log1p(rho / alpha).sum()), ridge_scatter(scatter, W, alpha), alpha, omega)
+def _bound(problem, rho, W, alpha, scatter, network):
+    return problem.objective(float(np.log1p(rho / alpha).sum()), ridge_scatter(scatter, W, alpha), alpha, network)
 
 
 def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
@@ -93,7 +93,7 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
     alpha, rho, n_at_rho = start.alpha[inputs.index], inputs.rho, len(inputs.index)
     W = posterior(problem, start.alpha).mean
     cross, scatter = inputs.products(W)
-    value = _bound(problem, rho, W, alpha, scatter, network.precision)
+    value = _bound(problem, rho, W, alpha, scatter, network)
     objective, momentum = [value], 1.0
     previous, previous_cross = W, cross
     while len(objective) <= max_iter:
@@ -107,7 +107,7 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
                 new_W = target * (rho / (rho + new_alpha))[:, None]
                 new_cross, new_scatter = inputs.products(new_W)
                 kept = np.isfinite(new_alpha)
-                new_value = _bound(problem, rho, new_W[kept], new_alpha[kept], new_scatter, network.precision)
+                new_value = _bound(problem, rho, new_W[kept], new_alpha[kept], new_scatter, network)
                 if new_value <= value:
                     break
             else:
@@ -122,7 +122,7 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
         if len(alpha) <= _RHO_REFRESH * n_at_rho:
             rho, n_at_rho = min(rho, inputs.rho), len(alpha)
         network = update_network(problem, ridge_scatter(scatter, W, alpha), network, tol)
-        value = _bound(problem, rho, W, alpha, scatter, network.precision)
+        value = _bound(problem, rho, W, alpha, scatter, network)
         objective.append(value)
         if report is not None:
             report(value, alpha, network.precision)

@@ -1,13 +1,16 @@
 """Gaussian densities and the graphical lasso."""
 
-from nard.covariance.gaussian import inverse_spd, log_density, log_determinant
+from nard.covariance.columns import linear_terms
+from nard.covariance.gaussian import inverse_and_logdet, inverse_spd, log_density, log_determinant
 from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
 
 __all__ = [
     "GraphicalLassoResult",
     "glasso_objective",
     "graphical_lasso",
+    "inverse_and_logdet",
     "inverse_spd",
+    "linear_terms",
     "log_density",
     "log_determinant",
 ]

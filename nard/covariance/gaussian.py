@@ -1,30 +1,48 @@
-"""Log determinants, inverses and Gaussian densities of symmetric positive definite matrices."""
+"""Log determinants, inverses and Gaussian densities of symmetric positive definite matrices.
+
+NumPy and SciPy each bring a linear algebra library with threads of its own, which wait busily for more work for some
+milliseconds after every call. Calls to one right after the other therefore compete for the cores, which at small sizes
+can make them a hundred times slower; so NumPy's is used wherever SciPy's is not much faster.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["inverse_spd", "log_density", "log_determinant"]
+__all__ = ["inverse_and_logdet", "inverse_spd", "log_density", "log_determinant"]
+
+# From this size on an inverse from SciPy's Cholesky factor, three times quicker than NumPy's, is worth the change.
+_LARGE = 600
 
 
 def log_determinant(A: np.ndarray) -> float:
     """ln|A| of a symmetric matrix, −inf where it is not positive definite."""
-    chol, failed = lapack.dpotrf(A, lower=1, clean=0)
-    if failed:
+    try:
+        return 2.0 * float(np.log(np.diag(np.linalg.cholesky(A))).sum())
+    except np.linalg.LinAlgError:
         return -np.inf
-    return 2.0 * float(np.log(np.diag(chol)).sum())
+
+
+def inverse_and_logdet(A: np.ndarray) -> tuple[np.ndarray, float]:
+    """A⁻¹, exactly symmetric, and ln|A| of a symmetric positive definite matrix."""
+    if len(A) < _LARGE:
+        logdet = 2.0 * float(np.log(np.diag(np.linalg.cholesky(A))).sum())
+        inverse = np.linalg.inv(A)
+        return 0.5 * (inverse + inverse.T), logdet
+    chol, failed = lapack.dpotrf(A, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"The matrix is not positive definite (leading minor {failed}).")
+    logdet = 2.0 * float(np.log(np.diag(chol)).sum())
+    inverse, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
+    # dpotri fills the lower half only; the other is zero here.
+    inverse += np.tril(inverse, -1).T
+    return inverse, logdet
 
 
 def inverse_spd(A: np.ndarray) -> np.ndarray:
     """Inverse of a symmetric positive definite matrix, exactly symmetric."""
-    chol, failed = lapack.dpotrf(A, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError(f"The matrix is not positive definite (leading minor {failed}).")
-    inverse, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
-    # dpotri fills the lower half only; the other is zero here.
-    inverse += np.tril(inverse, -1).T
-    return inverse
+    return inverse_and_logdet(A)[0]
 
 
 def log_density(residuals: np.ndarray, precision: np.ndarray, inflation: np.ndarray) -> np.ndarray:

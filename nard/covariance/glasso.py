@@ -45,6 +45,8 @@ class GraphicalLassoResult:
         Its inverse, computed when asked for.
     dual : ndarray of shape (m, m)
         The dual solution W, equal to the inverse at the optimum; it proves the duality gap.
+    logdet : float
+        ln|Ω|.
     objective : float
         The primal objective at ``precision``.
     duality_gap : float
@@ -57,6 +59,7 @@ class GraphicalLassoResult:
 
     precision: np.ndarray
     dual: np.ndarray
+    logdet: float
     objective: float
     duality_gap: float
     n_iter: int
@@ -80,16 +83,20 @@ class _Certificate:
 
     def __init__(self, S, L, tol):
         self.S, self.L, self.target = S, L, tol * len(S)
-        self.omega, self.primal = np.diag(1.0 / np.diag(S)), np.inf
-        self.W, self.dual = np.diag(np.diag(S)), -np.inf
+        # Should nothing better be found: a diagonal Ω.
+        self.omega, self.logdet, self.primal = np.eye(len(S)), 0.0, np.inf
+        self.W, self.dual = np.eye(len(S)), -np.inf
 
-    def judge(self, omega, W, logdet) -> bool:
-        """Takes in Ω and a W inside the box with its ln|W|; says whether the gap is closed."""
-        objective = glasso_objective(self.S, self.L, omega)
-        if objective < self.primal:
-            self.omega, self.primal = omega, objective
-        if logdet + len(W) > self.dual:
-            self.W, self.dual = W, logdet + len(W)
+    def judge(self, omega, W, logdet_W, logdet_omega=None) -> bool:
+        """Takes in Ω and a W inside the box, with ln|W| and if known ln|Ω|; says whether the gap is closed."""
+        if logdet_omega is None:
+            logdet_omega = log_determinant(omega)
+        if logdet_omega > -np.inf:
+            objective = linear_terms(self.S, self.L, omega) - logdet_omega
+            if objective < self.primal:
+                self.omega, self.logdet, self.primal = omega, logdet_omega, objective
+        if logdet_W + len(W) > self.dual:
+            self.W, self.dual = W, logdet_W + len(W)
         return self.gap <= self.target
 
     @property
@@ -116,7 +123,7 @@ def _climb_columns(certificate, W, B, first_judged, max_sweeps) -> int:
 
 
 def _solve_component(S, L, init, tol, max_iter) -> tuple[_Certificate, int]:
-    """One connected component of correlations S; ``init`` is None or an earlier (W, Ω)."""
+    """One connected component of correlations S; ``init`` is None or an earlier (W, Ω, ln|Ω| or None)."""
     certificate = _Certificate(S, L, tol)
     if not L.any():  # no penalty: the inverse, if there is one
         logdet = log_determinant(S)
@@ -125,9 +132,9 @@ def _solve_component(S, L, init, tol, max_iter) -> tuple[_Certificate, int]:
         return certificate, 0
     W, B, cold = None, np.zeros_like(S), True
     if init is not None:
-        W, omega = init
+        W, omega, logdet_omega = init
         logdet = log_determinant(W)
-        if certificate.judge(omega, W, logdet):
+        if certificate.judge(omega, W, logdet, logdet_omega):
             return certificate, 0
         B = -omega / np.diag(omega)[:, None]
         np.fill_diagonal(B, 0.0)
@@ -184,20 +191,26 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     labels = components(S, L)
     sizes = np.bincount(labels)
     if len(sizes) == 1 and m > 1:
-        start = None if init is None else warm_start(init.dual, init.precision, scale, S, L)
+        start = None
+        if init is not None:
+            logdet = init.logdet + 2.0 * float(np.log(scale).sum())
+            start = *warm_start(init.dual, init.precision, scale, S, L), logdet
         certificate, steps = _solve_component(S, L, start, tol, max_iter)
-        omega, W, gap, objective = certificate.omega, certificate.W, certificate.gap, certificate.primal
+        omega, W, gap = certificate.omega, certificate.W, certificate.gap
+        objective, logdet = certificate.primal, certificate.logdet
     else:
-        omega, W, gap, steps, objective = np.eye(m), np.eye(m), 0.0, 0, float(np.count_nonzero(sizes == 1))
+        omega, W, gap, steps, logdet = np.eye(m), np.eye(m), 0.0, 0, 0.0
+        objective = float(np.count_nonzero(sizes == 1))
         for component in np.flatnonzero(sizes > 1):
             index = np.flatnonzero(labels == component)
             block = np.ix_(index, index)
             S_block, L_block, start = S[block], L[block], None
             if init is not None:
-                start = warm_start(init.dual[block], init.precision[block], scale[index], S_block, L_block)
+                start = *warm_start(init.dual[block], init.precision[block], scale[index], S_block, L_block), None
             certificate, n = _solve_component(S_block, L_block, start, tol, max_iter)
             omega[block], W[block] = certificate.omega, certificate.W
             objective += certificate.primal
+            logdet += certificate.logdet
             gap += certificate.gap
             steps = max(steps, n)
     converged = bool(gap <= tol * m)
@@ -217,8 +230,8 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     change_units(omega, 1.0 / scale)
     omega[alone, alone] = 1.0 / variances[alone]  # exact
     change_units(W, scale)
-    objective += 2.0 * float(np.log(scale).sum())
-    return GraphicalLassoResult(omega, W, objective, float(gap), steps, converged)
+    log_units = 2.0 * float(np.log(scale).sum())
+    return GraphicalLassoResult(omega, W, logdet - log_units, objective + log_units, float(gap), steps, converged)
 
 
 def _correlations(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -58,4 +58,4 @@ def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
     inputs = input_test(problem, coordinates, state)
     scores = entry_scores(problem, coordinates, inputs.variance_factor)
     support = select(scores, (problem.d, problem.m), residual_degrees(problem, coordinates), fdr)
-    return Findings(problem, coordinates, inputs, refit(problem, state.alpha, support, state.omega, lam, fdr))
+    return Findings(problem, coordinates, inputs, refit(problem, state, support, lam, fdr))

@@ -15,17 +15,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from numba import njit
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.stats import f as fisher
 
-from nard.algorithms.evidence import Problem
+from nard.algorithms.evidence import Problem, State
 from nard.covariance import GraphicalLassoResult, graphical_lasso, inverse_spd
 from nard.selection.significance import EntryTest, InputTest, chunks, collect, select
 
 __all__ = ["SparseFit", "refit"]
 
 _CG_TOL = 1e-8
+# What is only tested, or estimated once more, is known to well within its standard error at this.
+_ROUGH_CG_TOL = 1e-4
 # Rounds of selection, estimate and test; the support hardly changes after the first.
 _ROUNDS = 2
 
@@ -41,38 +43,61 @@ class SparseFit:
     tests: NetworkTests
 
 
-def least_squares_on_support(X, Y, support, omega, start=None):
+def least_squares_on_support(X, Y, support, omega, start=None, tol=_CG_TOL):
     """argmin over W with the given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients."""
     W = np.zeros(support.shape)
     if not support.any():
         return W
     columns = np.flatnonzero(support.any(axis=1))
     X, mask = X[:, columns], support[columns]
-    gram = X.T @ X if len(columns) <= len(X) else None
-    where = np.flatnonzero(mask)
-    full = np.zeros(mask.shape)
+    rows, outputs = np.nonzero(mask)
+    if len(columns) <= 2 * len(X):
+        gram = X.T @ X
 
-    def normal_matrix(v):
-        full.ravel()[where] = v
-        product = X.T @ (X @ full) if gram is None else gram @ full
-        return (product @ omega).ravel()[where]
+        def normal_matrix(v):
+            return _sparse_products(gram, omega, rows, outputs, v)
+    else:
+        full = np.zeros(mask.shape)
 
-    diagonal = np.outer(np.einsum("ij,ij->j", X, X), np.diag(omega)).ravel()[where]
-    shape = (len(where), len(where))
+        def normal_matrix(v):
+            full[rows, outputs] = v
+            return (X.T @ ((X @ full) @ omega))[rows, outputs]
+
+    diagonal = np.outer(np.einsum("ij,ij->j", X, X), np.diag(omega))[rows, outputs]
+    shape = (len(rows), len(rows))
     solution, _ = cg(
         LinearOperator(shape, matvec=normal_matrix, dtype=float),
-        ((X.T @ Y) @ omega).ravel()[where],
-        x0=None if start is None else start[columns].ravel()[where],
-        rtol=_CG_TOL,
-        maxiter=10 * len(where),
+        ((X.T @ Y) @ omega)[rows, outputs],
+        x0=None if start is None else start[columns][rows, outputs],
+        rtol=tol,
+        maxiter=10 * len(rows),
         M=LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float),
     )
     W[support] = solution
     return W
 
 
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _sparse_products(gram, omega, rows, outputs, values):
+    """The entries (GWΩ)_ij at the non-zero ones of W, which are few: only what they need is worked out."""
+    p, m = len(gram), len(omega)
+    product = np.zeros((m, p))  # (GW)ᵀ
+    for k in range(len(values)):
+        line, source, value = product[outputs[k]], gram[rows[k]], values[k]
+        for i in range(p):
+            line[i] += value * source[i]
+    product = np.ascontiguousarray(product.T)
+    out = np.empty(len(values))
+    for k in range(len(values)):
+        line, column, total = product[rows[k]], omega[outputs[k]], 0.0
+        for j in range(m):
+            total += line[j] * column[j]
+        out[k] = total
+    return out
+
+
 class IsolatingDirections:
-    """Columns of C⁻¹X, C = I + XK⁻¹Xᵀ, from a Cholesky factor of the smaller of the p×p and N×N forms."""
+    """Columns of C⁻¹X, C = I + XK⁻¹Xᵀ, from the smaller of the p×p and N×N forms."""
 
     def __init__(self, problem: Problem, alpha: np.ndarray):
         active = np.flatnonzero(np.isfinite(alpha))
@@ -80,15 +105,13 @@ class IsolatingDirections:
         self._scaled = problem.X[:, active] * alpha[active] ** -0.5
         self._primal = len(active) <= problem.n
         inner = self._scaled.T @ self._scaled if self._primal else self._scaled @ self._scaled.T
-        self._factor = cho_factor(np.eye(len(inner)) + inner) if len(active) else None
+        self._inverse = inverse_spd(np.eye(len(inner)) + inner)
 
     def __call__(self, where) -> np.ndarray:
         X = self._X[:, where]
-        if self._factor is None:
-            return X
         if self._primal:
-            return X - self._scaled @ cho_solve(self._factor, self._scaled.T @ X)
-        return cho_solve(self._factor, X)
+            return X - self._scaled @ (self._inverse @ (self._scaled.T @ X))
+        return self._inverse @ X
 
 
 class NetworkTests:
@@ -102,7 +125,7 @@ class NetworkTests:
     def _scores(self):
         """(where, weight, sd) of some inputs at a time; fills in the inputs' statistics on the way."""
         omega, diagonal = self._omega, np.diag(self._omega)
-        supported = self._support.any(axis=1)
+        n_outputs = self._support.sum(axis=1)
         for where in chunks(len(self._W)):
             X, Z = self._X[:, where], self._directions(where)
             overlap = np.einsum("ij,ij->j", X, Z)
@@ -113,7 +136,9 @@ class NetworkTests:
             H = G @ omega
             self._statistic[where] = np.where(usable, information * np.einsum("ij,ij->i", G, H), 0.0)
             weight, sd = H / diagonal, np.tile(diagonal**-0.5, (len(G), 1))
-            for k in np.flatnonzero(supported[where]):
+            single = np.flatnonzero(n_outputs[where] == 1)
+            weight[single], sd[single] = _given_one_output(H[single], self._support[where][single].argmax(axis=1), omega)
+            for k in np.flatnonzero(n_outputs[where] > 1):
                 weight[k], sd[k] = _given_support(H[k], np.flatnonzero(self._support[where.start + k]), omega)
             weight[~usable] = 0.0
             sd *= np.where(usable, information, 1.0)[:, None] ** -0.5
@@ -135,6 +160,19 @@ class NetworkTests:
         return InputTest(self._statistic, fisher.sf(self._statistic / m, m, m * self._degrees.mean()))
 
 
+def _given_one_output(H, inside, omega):
+    """:func:`_given_support` for many inputs that drive a single output each."""
+    diagonal = np.diag(omega)
+    rows = np.arange(len(H))
+    beside = omega[inside]
+    regression = beside / diagonal[inside, None]
+    remaining = diagonal - regression * beside
+    remaining[rows, inside] = diagonal[inside]
+    weight = (H - H[rows, inside][:, None] * regression) / remaining
+    weight[rows, inside] = H[rows, inside] / diagonal[inside]
+    return weight, remaining**-0.5
+
+
 def _given_support(h, inside, omega):
     """An input's weights on all outputs, and their sd at unit information, if it drives those ``inside``."""
     diagonal = np.diag(omega)
@@ -150,10 +188,10 @@ def _given_support(h, inside, omega):
     return weight, np.sqrt(variance)
 
 
-def _estimate(problem, support, omega, lam, W, network):
+def _estimate(problem, support, lam, W, network, tol):
     """W on its support, and the network of its residuals with every output's degrees of freedom counted."""
     X, Y, n = problem.X, problem.Y, problem.n
-    W = least_squares_on_support(X, Y, support, omega, W)
+    W = least_squares_on_support(X, Y, support, network.precision, W, _ROUGH_CG_TOL)
     residuals = _residuals(problem, W)
     # An output cannot be left with less than one degree of freedom, however many entries were selected for it.
     degrees = np.maximum(n - 1.0 - support.sum(axis=0), 1.0)
@@ -162,7 +200,7 @@ def _estimate(problem, support, omega, lam, W, network):
     np.fill_diagonal(covariance, variances)
     penalty = lam * np.sqrt(np.outer(variances, variances))
     network = graphical_lasso(covariance, penalty, init=network, max_iter=1000)
-    W = least_squares_on_support(X, Y, support, network.precision, W)
+    W = least_squares_on_support(X, Y, support, network.precision, W, tol)
     return W, network, covariance, degrees
 
 
@@ -171,18 +209,16 @@ def _residuals(problem, W):
     return problem.Y - problem.X[:, used] @ W[used]
 
 
-def refit(
-    problem: Problem, alpha: np.ndarray, support: np.ndarray, omega: np.ndarray, lam: float, fdr: float
-) -> SparseFit:
+def refit(problem: Problem, state: State, support: np.ndarray, lam: float, fdr: float) -> SparseFit:
     """From the posterior's selection to the sparse model: estimate, test with the network, select; then once more.
 
     The entries whose final q-value is at most ``fdr`` are the support of ``coef``.
     """
-    directions = IsolatingDirections(problem, alpha)
-    W, network = None, None
+    directions = IsolatingDirections(problem, state.alpha)
+    W, network = None, state.network
     for _ in range(_ROUNDS):
-        W, network, _, degrees = _estimate(problem, support, omega, lam, W, network)
-        omega = network.precision
-        tests = NetworkTests(problem.X, directions, W, _residuals(problem, W), omega, support, degrees)
+        W, network, _, degrees = _estimate(problem, support, lam, W, network, _ROUGH_CG_TOL)
+        residuals = _residuals(problem, W)
+        tests = NetworkTests(problem.X, directions, W, residuals, network.precision, support, degrees)
         support = tests.select(fdr)
-    return SparseFit(*_estimate(problem, support, omega, lam, W, network), tests)
+    return SparseFit(*_estimate(problem, support, lam, W, network, _CG_TOL), tests)

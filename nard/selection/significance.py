@@ -25,7 +25,7 @@ from scipy.stats import false_discovery_control
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
-from nard.covariance import graphical_lasso
+from nard.covariance import GraphicalLassoResult, graphical_lasso
 
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
@@ -198,10 +198,13 @@ def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
     return max(problem.n - 1.0 - coordinates.used, 1.0)
 
 
-def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> EdgeTest:
+def edge_test(
+    covariance: np.ndarray, degrees: float, residuals: np.ndarray, near: GraphicalLassoResult | None = None
+) -> EdgeTest:
     """The de-sparsified graphical lasso T = 2Θ − ΘSΘ with Var T_ij = Var(u_iu_j)/n, u = Θ·residual.
 
-    ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n. Θ is taken at
+    ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n; ``near`` is a network to start
+    from. Θ is taken at
     λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual correlations. Gaussian
     residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where samples differ in quality, so that all their residuals are
     large or small together, the variance over the samples is larger, and then it counts.
@@ -210,8 +213,10 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
     sd = np.sqrt(np.diag(covariance))
     if m == 1:
         return EdgeTest(1.0 / covariance, np.zeros((1, 1)), np.ones((1, 1)))
-    S = covariance / np.outer(sd, sd)
-    theta = graphical_lasso(S, np.sqrt(np.log(m) / degrees), tol=1e-6, max_iter=1000).precision
+    units = np.outer(sd, sd)
+    S = covariance / units
+    penalty = np.sqrt(np.log(m) / degrees) * units
+    theta = units * graphical_lasso(covariance, penalty, init=near, tol=1e-6, max_iter=1000).precision
     T = 2.0 * theta - theta @ S @ theta
     gaussian = np.outer(np.diag(theta), np.diag(theta)) + theta**2
     scale = np.sqrt(np.mean(residuals**2, axis=0))
@@ -219,4 +224,4 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
     empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
     z = T / np.sqrt(np.maximum(gaussian, empirical) / degrees)
     np.fill_diagonal(z, 0.0)
-    return EdgeTest(T / np.outer(sd, sd), z, two_sided(z, degrees))
+    return EdgeTest(T / units, z, two_sided(z, degrees))

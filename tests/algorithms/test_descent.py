@@ -97,10 +97,10 @@ def test_the_surrogate_is_a_bound_that_touches_where_theory_says(seed):
     mean = posterior(problem, alpha).mean
     for W in (mean, mean + 0.1 * rng.standard_normal(mean.shape), np.zeros_like(mean)):
         _, scatter = inputs.products(W)
-        assert _bound(problem, inputs.rho, W, alpha, scatter, omega) >= J
+        assert _bound(problem, inputs.rho, W, alpha, scatter, rough.network) >= J
     # The residual term is tight at the posterior mean: what is left is the bound on the determinant.
     _, scatter = inputs.products(mean)
-    gap = _bound(problem, inputs.rho, mean, alpha, scatter, omega) - J
+    gap = _bound(problem, inputs.rho, mean, alpha, scatter, rough.network) - J
     post = posterior(problem, alpha)
     assert gap == pytest.approx(problem.m * (np.log1p(inputs.rho / alpha).sum() - post.logdet), rel=1e-6, abs=1e-6)
 

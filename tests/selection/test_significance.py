@@ -11,7 +11,7 @@ from nard.algorithms import Data, State
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import update_network
 from nard.selection import EntryTest, edge_test, entry_test, input_test, qvalues, refit, significance
-from nard.selection.refit import IsolatingDirections, least_squares_on_support
+from nard.selection.refit import IsolatingDirections, _given_one_output, _given_support, least_squares_on_support
 
 
 def test_qvalues_by_hand():
@@ -74,7 +74,7 @@ def test_refit_support_is_what_its_final_tests_select():
     problem, rough, _ = random_problem(2, (80, 30, 15), lam=0.1)
     network = update_network(problem, Coordinates(problem, rough.alpha).scatter, None, 1e-4)
     entries = entry_test(problem, Coordinates(problem, rough.alpha), 1.0)
-    sparse = refit(problem, rough.alpha, qvalues(entries.pvalue) <= 0.05, network.precision, 0.1, 0.05)
+    sparse = refit(problem, State(rough.alpha, network), qvalues(entries.pvalue) <= 0.05, 0.1, 0.05)
     np.testing.assert_array_equal(sparse.coef != 0, qvalues(sparse.tests.entries.pvalue) <= 0.05)
 
 
@@ -125,3 +125,14 @@ def test_edge_scores_find_a_chain():
     assert found[true].all()
     assert found[~true].mean() < 0.02
     np.testing.assert_allclose(np.diag(test.precision, 1), np.diag(omega, 1), atol=0.35)
+
+
+def test_one_supported_output_is_a_special_case():
+    rng = np.random.default_rng(0)
+    omega = np.linalg.inv(np.cov(rng.standard_normal((6, 40))))
+    H, inside = rng.standard_normal((3, 6)), np.array([0, 4, 5])
+    weight, sd = _given_one_output(H, inside, omega)
+    for k in range(3):
+        expected = _given_support(H[k], inside[k : k + 1], omega)
+        np.testing.assert_allclose(weight[k], expected[0], rtol=1e-10)
+        np.testing.assert_allclose(sd[k], expected[1], rtol=1e-10)
