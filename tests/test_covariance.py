@@ -124,7 +124,7 @@ def test_errors_say_what_is_wrong(S, lam, message):
 
 
 def hard_covariance(seed):
-    """Singular, rank one, constant blocks, condition 1e12, near duplicates or wild units; λ from 1e-6 λ_max to λ_max."""
+    """Singular, rank one, constant blocks, condition 1e12, near duplicates or wild units; λ/λ_max from 1e-6 to 1."""
     rng = np.random.default_rng(seed)
     m, kind = int(rng.integers(1, 61)), seed % 6
     if kind == 0:

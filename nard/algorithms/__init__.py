@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import chi2
 
-from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, posterior, update_network
+from nard.algorithms.coordinate import coordinates_at
+from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
 from nard.algorithms.sequential import fit_sequential
 from nard.algorithms.surrogate import fit_surrogate
+from nard.covariance import GraphicalLassoResult
 from nard.priors import AlphaPrior, CovariancePrior
 
 __all__ = ["METHODS", "Data", "Fit", "Problem", "RoughPass", "State", "make_problem", "minimise", "starting_state"]
@@ -40,21 +42,25 @@ class RoughPass:
         problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
         state = _rough_fit(problem)
         self.entry_threshold = 0.0
-        post = posterior(problem, state.alpha)
-        used = float((1.0 - state.alpha[post.active] * post.sigma).sum())
-        if problem.d >= problem.n and used >= _SUSPICIOUS * problem.n:
+        if problem.d >= problem.n and state.coordinates.used >= _SUSPICIOUS * problem.n:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
             state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold))
-            post = posterior(problem, state.alpha)
-        self.alpha = state.alpha
-        self.network = state.network
+        self.state = state
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
-        S, _ = problem.network_problem(post.scatter)
+        S, _ = problem.network_problem(state.coordinates.scatter)
         correlation = S / np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)
         # The smallest λ whose network is empty.
         self.largest_lam = float(np.abs(correlation).max(initial=0.0))
+
+    @property
+    def alpha(self) -> np.ndarray:
+        return self.state.alpha
+
+    @property
+    def network(self) -> GraphicalLassoResult:
+        return self.state.network
 
     def problem(self, data: Data, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ, with this pass's variances and guard."""
@@ -85,7 +91,8 @@ def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) 
     """
     if method in ("sequential", "hybrid") or problem.entry_threshold:
         alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
-        return State(alpha, update_network(problem, posterior(problem, alpha).scatter, None, tol))
+        coordinates = coordinates_at(problem, replace(rough.state, alpha=alpha))
+        return State(alpha, update_network(problem, coordinates.scatter, None, tol), coordinates)
     squares = float(np.einsum("ij,ij->", problem.X, problem.X)) / max(problem.d, 1)
     return State(np.full(problem.d, max(squares, 1e-8)), rough.network)
 

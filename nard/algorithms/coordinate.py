@@ -23,13 +23,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from nard.algorithms.evidence import Problem
-from nard.covariance import inverse_and_logdet
+from nard.algorithms.evidence import Problem, State
+from nard.covariance import inverse_and_logdet, solve_spd
 
-__all__ = ["Coordinates", "best_alphas", "coordinate_value"]
+__all__ = ["Coordinates", "best_alphas", "coordinate_value", "coordinates_at"]
 
 # Inputs that move at once: at most so many, and at most this fraction of the samples.
-_LARGEST_BLOCK = 32
+_LARGEST_BLOCK = 64
 _BLOCK_FRACTION = 1 / 16
 # Of an input's squared length, the part that the inputs before it in a block may explain.
 _OVERLAP = 0.1
@@ -37,8 +37,10 @@ _OVERLAP = 0.1
 _WORTH = 0.01
 # A block must lower J by this fraction of the sum of its inputs' own falls.
 _KEPT_PROMISE = 0.7
+# Where less than this fraction of an output is left unexplained, rounding errors of the updates count.
+_LITTLE_LEFT = 1e-4
 # Inputs are worked on in chunks of this many, so that nothing N×d or d×m is formed where N < d.
-_CHUNK = 4096
+_CHUNK = 1024
 
 
 @njit(cache=True)
@@ -137,8 +139,10 @@ class _ByInputs:
     def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
         gram = problem.gram
         root = alpha[active] ** -0.5
-        inverse, self.logdet = inverse_and_logdet(np.eye(len(active)) + gram[np.ix_(active, active)] * np.outer(root, root))
-        sigma = inverse * np.outer(root, root)
+        units = np.outer(root, root)
+        inner = np.eye(len(active)) + gram[np.ix_(active, active)] * units
+        inverse, self.logdet = inverse_and_logdet(inner)
+        sigma = inverse * units
         cross = gram[:, active] @ sigma  # XᵀX_A Σ
         self._kernel = gram - cross @ gram[active]
         # On the active inputs XᵀC⁻¹X is K − KΣK, and elsewhere in their columns XᵀX_A Σ K: no cancellation.
@@ -146,7 +150,7 @@ class _ByInputs:
         self._kernel[:, active] = cross
         self._kernel[active] = cross.T
         self._kernel[np.ix_(active, active)] = np.diag(alpha[active]) - sigma * np.outer(alpha[active], alpha[active])
-        mean = sigma @ problem.xty(active)
+        mean = root[:, None] * solve_spd(inner, inverse, root[:, None] * problem.xty(active))
         self._Q = problem.xty() - gram[:, active] @ mean
         self._Q[active] = alpha[active, None] * mean
         scatter = problem.yty - problem.xty(active).T @ mean
@@ -213,16 +217,21 @@ class _BySamples:
         return out
 
     def squares(self) -> np.ndarray:
+        if self._active is None:
+            return self._forms(self._inverse)
+        active, exact = self._active  # α_i(1 − α_iΣ_ii), without cancellation
+        if not len(active):
+            return np.einsum("ij,ij->j", self._X, self._X)
         out = self._forms(self._inverse)
-        if self._active is not None:
-            active, exact = self._active  # α_i(1 − α_iΣ_ii), without cancellation
-            out[active] = exact
+        out[active] = exact
         return out
 
     def quadratic(self, omega):
         n, m = self._Z.shape
         if m * (n + m) >= n * n:
-            return self._forms(self._Z @ omega @ self._Z.T)
+            diagonal = np.diag(omega)
+            weighted = self._Z * diagonal if np.count_nonzero(omega) == m else self._Z @ omega
+            return self._forms(weighted @ self._Z.T)
         out = np.empty(self._X.shape[1])
         for at in range(0, len(out), _CHUNK):
             Q = self._X[:, at : at + _CHUNK].T @ self._Z
@@ -321,6 +330,8 @@ class Coordinates:
             if self._moves >= self.refresh_every:
                 self.refresh()
                 Q2 = self._form.quadratic(omega)
+        if self._moves and (np.diag(self.scatter) < _LITTLE_LEFT * np.diag(self.problem.yty)).any():
+            self.refresh()
         return moves
 
     def _move(self, candidates, new, gain, size, omega, Q2) -> int:
@@ -355,7 +366,8 @@ class Coordinates:
         # (Q_i − P_iKQ_B)Ω(…)ᵀ, expanded.
         Q2 += np.einsum("ij,ij->i", P @ (KQ @ omega @ KQ.T) - 2.0 * self._form.times(omega @ KQ.T), P)
         self.S -= np.einsum("ij,ij->i", PK, P)
-        self.scatter -= Q.T @ KQ
+        explained = Q.T @ KQ
+        self.scatter -= 0.5 * (explained + explained.T)
         self.logdet += logdet
         self._form.move(directions, K, KQ)
         self.alpha[index] = new[:b]
@@ -381,6 +393,15 @@ class Coordinates:
         ratio = np.ones(len(self.alpha))
         ratio[active] = self.alpha[active] / (self.alpha[active] - self.S[active])
         return self.S * ratio, ratio
+
+
+def coordinates_at(problem: Problem, state: State) -> Coordinates:
+    """The statistics at a state: those that it carries, unless they have moved on since, or new ones."""
+    known = state.coordinates
+    if known is not None and known.problem.data is problem.data and np.array_equal(known.alpha, state.alpha):
+        known.problem = problem
+        return known
+    return Coordinates(problem, state.alpha)
 
 
 def _largest(gain, above, count):

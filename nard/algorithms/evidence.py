@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,8 +24,12 @@ from nard.covariance import (
     inverse_and_logdet,
     inverse_spd,
     linear_terms,
+    solve_spd,
 )
 from nard.priors import AlphaPrior, CovariancePrior
+
+if TYPE_CHECKING:
+    from nard.algorithms.coordinate import Coordinates
 
 __all__ = [
     "ColumnCovariance",
@@ -136,9 +141,7 @@ class Problem:
         """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""
         return (scatter + self._psi) / (self.n + self.cov_prior.nu), self._network_penalty
 
-    def objective(
-        self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, network: GraphicalLassoResult
-    ) -> float:
+    def objective(self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, network: GraphicalLassoResult) -> float:
         """J from ln|C| and the scatter R = YᵀC⁻¹Y (or from upper bounds of both)."""
         S, L = self.network_problem(scatter)
         in_omega = (self.n + self.cov_prior.nu) * (linear_terms(S, L, network.precision) - network.logdet)
@@ -193,9 +196,10 @@ def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Poster
             gram = problem.gram[np.ix_(active, active)]
         else:
             gram = problem.X[:, active].T @ problem.X[:, active]
-        inverse, logdet = inverse_and_logdet(np.eye(len(active)) + gram * np.outer(root, root))
+        inner = np.eye(len(active)) + gram * np.outer(root, root)
+        inverse, logdet = inverse_and_logdet(inner)
         xty = problem.xty(active)
-        mean = root[:, None] * (inverse @ (root[:, None] * xty))
+        mean = root[:, None] * solve_spd(inner, inverse, root[:, None] * xty)
         sigma = root**2 * np.diag(inverse)
         scatter = problem.yty - xty.T @ mean
     else:
@@ -210,10 +214,14 @@ def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Poster
 
 @dataclass(frozen=True)
 class State:
-    """A point (α, Ω) of the descent; the network is a graphical lasso result, kept to warm-start the next."""
+    """A point (α, Ω) of the descent; the network is a graphical lasso result, kept to warm-start the next.
+
+    ``coordinates`` are the statistics at α, where they are known already (see ``coordinates_at``).
+    """
 
     alpha: np.ndarray
     network: GraphicalLassoResult
+    coordinates: Coordinates | None = None
 
     @property
     def omega(self) -> np.ndarray:

@@ -13,13 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms.evidence import Fit, Posterior, Problem, State, posterior, update_network
-from nard.algorithms.sequential import finish
+from nard.algorithms.sequential import finish, has_settled
 
 __all__ = ["fit_full"]
 
-# While Ω still is the start's, α is brought near its optimum first: a poor α would otherwise be absorbed by V.
-_SETTLE_STEPS = 25
-_SETTLE_TOL = 1e-3
 _HALVINGS = 4
 
 
@@ -76,5 +73,5 @@ def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_i
             report(value, alpha, network.precision)
         if settled and objective[-2] - value <= tolerance:
             break
-        settled = settled or fell <= max(tolerance, _SETTLE_TOL * problem.scale) or len(objective) > _SETTLE_STEPS
+        settled = settled or has_settled(problem, fell, tolerance, len(objective))
     return finish(problem, State(alpha, network), objective, tol, max_iter, report)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.coordinate import coordinates_at
 from nard.algorithms.evidence import Fit, Problem, State, update_network
 from nard.algorithms.sequential import finish, sweep_inputs
 from nard.algorithms.surrogate import ActiveInputs, ridge_scatter
@@ -58,7 +58,7 @@ def _follow(problem, inputs, alpha, W, network, logdet, target, tolerance):
 def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
     """Descent on H from ``start``, then on J."""
     tolerance = tol * problem.scale
-    coordinates, network = Coordinates(problem, start.alpha), start.network
+    coordinates, network = coordinates_at(problem, start), start.network
     value = problem.objective(coordinates.logdet, coordinates.scatter, start.alpha, network)
     objective = [value]
     active, mean = coordinates.mean()
@@ -83,4 +83,6 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
             report(value, coordinates.alpha, network.precision)
         if objective[-2] - value <= tolerance:
             break
-    return finish(problem, State(coordinates.alpha, network), objective, tol, max_iter, report, bound=True)
+    return finish(
+        problem, State(coordinates.alpha.copy(), network, coordinates), objective, tol, max_iter, report, bound=True
+    )

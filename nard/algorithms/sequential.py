@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.coordinate import Coordinates, coordinates_at
 from nard.algorithms.evidence import Fit, Problem, State, update_network
 
-__all__ = ["finish", "fit_sequential", "sweep_inputs"]
+__all__ = ["finish", "fit_sequential", "has_settled", "sweep_inputs"]
 
 # The inputs may use at most this fraction of the samples' degrees of freedom: beyond, the fit is interpolating.
 _MOST_USED = 0.8
@@ -15,6 +15,10 @@ _MOST_USED = 0.8
 _MOVE_FRACTION = 1e-2
 # A greedy sweep ends after as many moves as there are inputs, or after this many if they are fewer.
 _FEWEST_MOVES = 50
+# The batch algorithms first bring α near its optimum at the start's Ω: a poor α would otherwise be absorbed by V, as a
+# dense network that takes long to find.
+_SETTLE_STEPS = 25
+_SETTLE_TOL = 1e-3
 
 
 def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None) -> None:
@@ -45,20 +49,23 @@ def fit_sequential(
     sweep, drawn from ``rng``).
     """
     tolerance = tol * problem.scale
-    coordinates, network = Coordinates(problem, start.alpha), start.network
+    coordinates, network = coordinates_at(problem, start), start.network
     objective = [problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)]
     converged = False
     while not converged and len(objective) <= max_iter:
         visit = None if order == "greedy" else rng.permutation(problem.d)
         sweep_inputs(coordinates, network.precision, tolerance, visit)
         network = update_network(problem, coordinates.scatter, network, tol)
-        objective.append(
-            problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)
-        )
+        objective.append(problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network))
         converged = objective[-2] - objective[-1] <= tolerance
         if report is not None:
             report(objective[-1], coordinates.alpha, network.precision)
-    return Fit(State(coordinates.alpha, network), objective, converged)
+    return Fit(State(coordinates.alpha.copy(), network, coordinates), objective, converged)
+
+
+def has_settled(problem: Problem, fell: float, tolerance: float, n_recorded: int) -> bool:
+    """Whether a batch algorithm, whose last step lowered its objective by ``fell``, may begin to move Ω."""
+    return fell <= max(tolerance, _SETTLE_TOL * problem.scale) or n_recorded > _SETTLE_STEPS
 
 
 def finish(problem, state, objective, tol, max_iter, report, *, bound=False) -> Fit:

@@ -24,7 +24,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from nard.algorithms.coordinate import best_alphas
 from nard.algorithms.evidence import Fit, Problem, State, posterior, update_network
-from nard.algorithms.sequential import finish
+from nard.algorithms.sequential import finish, has_settled
 
 __all__ = ["fit_surrogate"]
 
@@ -94,7 +94,7 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
     W = posterior(problem, start.alpha).mean
     cross, scatter = inputs.products(W)
     value = _bound(problem, rho, W, alpha, scatter, network)
-    objective, momentum = [value], 1.0
+    objective, momentum, settled = [value], 1.0, False
     previous, previous_cross = W, cross
     while len(objective) <= max_iter:
         for _ in range(_STEPS_PER_NETWORK):
@@ -121,13 +121,17 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
                 inputs = ActiveInputs(problem, inputs.index[kept])
         if len(alpha) <= _RHO_REFRESH * n_at_rho:
             rho, n_at_rho = min(rho, inputs.rho), len(alpha)
-        network = update_network(problem, ridge_scatter(scatter, W, alpha), network, tol)
-        value = _bound(problem, rho, W, alpha, scatter, network)
+            value = _bound(problem, rho, W, alpha, scatter, network)
+        fell = objective[-1] - value
+        if settled:
+            network = update_network(problem, ridge_scatter(scatter, W, alpha), network, tol)
+            value = _bound(problem, rho, W, alpha, scatter, network)
         objective.append(value)
         if report is not None:
             report(value, alpha, network.precision)
-        if objective[-2] - value <= tolerance:
+        if settled and objective[-2] - value <= tolerance:
             break
+        settled = settled or has_settled(problem, fell, tolerance, len(objective))
     found = np.full(problem.d, np.inf)
     found[inputs.index] = alpha
     return finish(problem, State(found, network), objective, tol, max_iter, report, bound=True)

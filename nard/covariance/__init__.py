@@ -1,7 +1,7 @@
 """Gaussian densities and the graphical lasso."""
 
 from nard.covariance.columns import linear_terms
-from nard.covariance.gaussian import inverse_and_logdet, inverse_spd, log_density, log_determinant
+from nard.covariance.gaussian import inverse_and_logdet, inverse_spd, log_density, log_determinant, solve_spd
 from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "linear_terms",
     "log_density",
     "log_determinant",
+    "solve_spd",
 ]

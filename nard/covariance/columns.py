@@ -78,7 +78,7 @@ def sweep_columns(S, L, W, B, threshold):
     index, listed = np.empty(m, dtype=np.int64), np.zeros(m, dtype=np.bool_)
     largest = 0.0
     for j in range(m):
-        beta, s, l = B[j], S[j], L[j]
+        beta, s, bound = B[j], S[j], L[j]
         count = 0
         for i in range(m):
             listed[i] = beta[i] != 0.0
@@ -91,7 +91,7 @@ def sweep_columns(S, L, W, B, threshold):
             slack = threshold if round_ > 0 else 0.0
             before = count
             for i in range(m):
-                if not listed[i] and abs(s[i] - wb[i]) > l[i] + slack:
+                if not listed[i] and abs(s[i] - wb[i]) > bound[i] + slack:
                     listed[i] = True
                     index[count] = i
                     count += 1
@@ -103,7 +103,7 @@ def sweep_columns(S, L, W, B, threshold):
                     gram[a, b] = row[index[b]]
                     gram[b, a] = gram[a, b]
                 gradient[a] = s[index[a]] - wb[index[a]]
-                penalty[a] = l[index[a]]
+                penalty[a] = bound[index[a]]
                 coefficients[a] = beta[index[a]]
             _lasso(gram, gradient, coefficients, penalty, count, threshold)
             for a in range(count):

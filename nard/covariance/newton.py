@@ -90,7 +90,7 @@ def newton_ascent(S, L, W, judge, max_steps):
     value, exact = log_determinant(W), False
     for step in range(max_steps):
         G = inverse_spd(W)
-        held = ((W >= upper - _NEAR * L) & (G > 0)) | ((W <= lower + _NEAR * L) & (G < 0))
+        held = ((upper - _NEAR * L <= W) & (G > 0)) | ((lower + _NEAR * L >= W) & (G < 0))
         free = off_diagonal & ~held & (L > 0)
         if judge(np.where(free, 0.0, G), W, value):
             return step

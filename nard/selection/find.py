@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nard.algorithms.coordinate import Coordinates
+from nard.algorithms.coordinate import Coordinates, coordinates_at
 from nard.algorithms.evidence import Problem, State
 from nard.selection.refit import SparseFit, refit
 from nard.selection.significance import (
@@ -54,7 +54,7 @@ class Findings:
 
 def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
     """Everything that is tested at a fitted state."""
-    coordinates = Coordinates(problem, state.alpha)
+    coordinates = coordinates_at(problem, state)
     inputs = input_test(problem, coordinates, state)
     scores = entry_scores(problem, coordinates, inputs.variance_factor)
     support = select(scores, (problem.d, problem.m), residual_degrees(problem, coordinates), fdr)

@@ -43,38 +43,42 @@ class SparseFit:
     tests: NetworkTests
 
 
-def least_squares_on_support(X, Y, support, omega, start=None, tol=_CG_TOL):
-    """argmin over W with the given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients."""
-    W = np.zeros(support.shape)
-    if not support.any():
+class LeastSquaresOnSupport:
+    """argmin over W with a given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients, for any Ω."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, support: np.ndarray):
+        self._shape = support.shape
+        self._columns = np.flatnonzero(support.any(axis=1))
+        self._rows, self._outputs = np.nonzero(support[self._columns])
+        self._X = X[:, self._columns]
+        self._xty = self._X.T @ Y
+        # Beyond that many inputs their products are dearer than going through the samples every time.
+        self._gram = self._X.T @ self._X if len(self._columns) <= 2 * len(X) else None
+
+    def _normal_matrix(self, omega, v):
+        if self._gram is not None:
+            return _sparse_products(self._gram, omega, self._rows, self._outputs, v)
+        full = np.zeros((len(self._columns), len(omega)))
+        full[self._rows, self._outputs] = v
+        return (self._X.T @ ((self._X @ full) @ omega))[self._rows, self._outputs]
+
+    def solve(self, omega: np.ndarray, start: np.ndarray | None = None, tol: float = _CG_TOL) -> np.ndarray:
+        """W, starting from an earlier one."""
+        W = np.zeros(self._shape)
+        if not len(self._columns):
+            return W
+        where = self._columns[self._rows], self._outputs
+        diagonal = np.einsum("ij,ij->j", self._X, self._X)[self._rows] * np.diag(omega)[self._outputs]
+        shape = (len(self._rows), len(self._rows))
+        W[where], _ = cg(
+            LinearOperator(shape, matvec=lambda v: self._normal_matrix(omega, v), dtype=float),
+            (self._xty @ omega)[self._rows, self._outputs],
+            x0=None if start is None else start[where],
+            rtol=tol,
+            maxiter=10 * len(self._rows),
+            M=LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float),
+        )
         return W
-    columns = np.flatnonzero(support.any(axis=1))
-    X, mask = X[:, columns], support[columns]
-    rows, outputs = np.nonzero(mask)
-    if len(columns) <= 2 * len(X):
-        gram = X.T @ X
-
-        def normal_matrix(v):
-            return _sparse_products(gram, omega, rows, outputs, v)
-    else:
-        full = np.zeros(mask.shape)
-
-        def normal_matrix(v):
-            full[rows, outputs] = v
-            return (X.T @ ((X @ full) @ omega))[rows, outputs]
-
-    diagonal = np.outer(np.einsum("ij,ij->j", X, X), np.diag(omega))[rows, outputs]
-    shape = (len(rows), len(rows))
-    solution, _ = cg(
-        LinearOperator(shape, matvec=normal_matrix, dtype=float),
-        ((X.T @ Y) @ omega)[rows, outputs],
-        x0=None if start is None else start[columns][rows, outputs],
-        rtol=tol,
-        maxiter=10 * len(rows),
-        M=LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float),
-    )
-    W[support] = solution
-    return W
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -137,7 +141,9 @@ class NetworkTests:
             self._statistic[where] = np.where(usable, information * np.einsum("ij,ij->i", G, H), 0.0)
             weight, sd = H / diagonal, np.tile(diagonal**-0.5, (len(G), 1))
             single = np.flatnonzero(n_outputs[where] == 1)
-            weight[single], sd[single] = _given_one_output(H[single], self._support[where][single].argmax(axis=1), omega)
+            weight[single], sd[single] = _given_one_output(
+                H[single], self._support[where][single].argmax(axis=1), omega
+            )
             for k in np.flatnonzero(n_outputs[where] > 1):
                 weight[k], sd[k] = _given_support(H[k], np.flatnonzero(self._support[where.start + k]), omega)
             weight[~usable] = 0.0
@@ -190,17 +196,17 @@ def _given_support(h, inside, omega):
 
 def _estimate(problem, support, lam, W, network, tol):
     """W on its support, and the network of its residuals with every output's degrees of freedom counted."""
-    X, Y, n = problem.X, problem.Y, problem.n
-    W = least_squares_on_support(X, Y, support, network.precision, W, _ROUGH_CG_TOL)
+    regression = LeastSquaresOnSupport(problem.X, problem.Y, support)
+    W = regression.solve(network.precision, W, _ROUGH_CG_TOL)
     residuals = _residuals(problem, W)
     # An output cannot be left with less than one degree of freedom, however many entries were selected for it.
-    degrees = np.maximum(n - 1.0 - support.sum(axis=0), 1.0)
+    degrees = np.maximum(problem.n - 1.0 - support.sum(axis=0), 1.0)
     covariance = residuals.T @ residuals / np.sqrt(np.outer(degrees, degrees))
     variances = np.maximum(np.diag(covariance), problem.data.variance_floor)
     np.fill_diagonal(covariance, variances)
     penalty = lam * np.sqrt(np.outer(variances, variances))
     network = graphical_lasso(covariance, penalty, init=network, max_iter=1000)
-    W = least_squares_on_support(X, Y, support, network.precision, W, tol)
+    W = regression.solve(network.precision, W, tol)
     return W, network, covariance, degrees
 
 

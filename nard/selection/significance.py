@@ -30,7 +30,7 @@ from nard.covariance import GraphicalLassoResult, graphical_lasso
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
 # Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
-_CHUNK = 4096
+_CHUNK = 1024
 
 __all__ = [
     "EdgeTest",
@@ -203,11 +203,10 @@ def edge_test(
 ) -> EdgeTest:
     """The de-sparsified graphical lasso T = 2Θ − ΘSΘ with Var T_ij = Var(u_iu_j)/n, u = Θ·residual.
 
-    ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n; ``near`` is a network to start
-    from. Θ is taken at
-    λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual correlations. Gaussian
-    residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where samples differ in quality, so that all their residuals are
-    large or small together, the variance over the samples is larger, and then it counts.
+    ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n; ``near`` is a network to
+    start from. Θ is taken at λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual
+    correlations. Gaussian residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where samples differ in quality, so that all
+    their residuals are large or small together, the variance over the samples is larger, and then it counts.
     """
     m = len(covariance)
     sd = np.sqrt(np.diag(covariance))

@@ -140,7 +140,8 @@ def test_a_loose_network_update_never_undoes_a_tight_one():
     tight = update_network(problem, scatter, rough.network, 1e-9)
     loose = update_network(problem, scatter, tight, 1e-1)
     values = [glasso_objective(S, L, network.precision) for network in (rough.network, tight, loose)]
-    assert values[0] >= values[1] >= values[2]
+    assert values[0] >= values[1]
+    assert values[2] <= values[1] + 1e-13 * abs(values[1])  # rounding only
 
 
 @pytest.mark.parametrize("method", METHODS)
