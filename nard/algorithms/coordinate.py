@@ -261,7 +261,7 @@ class _BySamples:
 class Coordinates:
     """S, ln|C| and YᵀC⁻¹Y at the current α, and Q on demand, kept up to date as blocks of α_j move."""
 
-    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 300):
+    def __init__(self, problem: Problem, alpha: np.ndarray, refresh_every: int = 100):
         self.problem = problem
         self.alpha = alpha.copy()
         self.refresh_every = refresh_every
@@ -274,7 +274,7 @@ class Coordinates:
         self._form = form(self.problem, self.alpha, active)
         self.logdet, self.scatter = self._form.logdet, self._form.scatter
         self.S = self._form.squares()
-        self._moves = 0
+        self._blocks = 0
 
     def Q(self, index=slice(None)) -> np.ndarray:
         """Q_i = YᵀC⁻¹x_i of some inputs, one row each."""
@@ -327,10 +327,10 @@ class Coordinates:
                 moves += size
             elif gain[0] > min_gain:
                 moves += self._move(np.array([j]), best, gain, 1, omega, Q2)
-            if self._moves >= self.refresh_every:
+            if self._blocks >= self.refresh_every:
                 self.refresh()
                 Q2 = self._form.quadratic(omega)
-        if self._moves and (np.diag(self.scatter) < _LITTLE_LEFT * np.diag(self.problem.yty)).any():
+        if self._blocks and (np.diag(self.scatter) < _LITTLE_LEFT * np.diag(self.problem.yty)).any():
             self.refresh()
         return moves
 
@@ -371,7 +371,7 @@ class Coordinates:
         self.logdet += logdet
         self._form.move(directions, K, KQ)
         self.alpha[index] = new[:b]
-        self._moves += b
+        self._blocks += 1
         return b
 
     def gains(self, omega: np.ndarray) -> np.ndarray:

@@ -28,6 +28,10 @@ __all__ = ["SparseFit", "refit"]
 _CG_TOL = 1e-8
 # What is only tested, or estimated once more, is known to well within its standard error at this.
 _ROUGH_CG_TOL = 1e-4
+_MAX_CG_STEPS = 1000
+# Outputs with up to so many inputs are preconditioned with a Cholesky factor, others with the diagonal.
+_MOST_FACTORED = 100
+_FAST = {"reassoc", "contract", "nsz"}
 # Rounds of selection, estimate and test; the support hardly changes after the first.
 _ROUNDS = 2
 
@@ -44,23 +48,28 @@ class SparseFit:
 
 
 class LeastSquaresOnSupport:
-    """argmin over W with a given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients, for any Ω."""
+    """argmin over W with a given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients, for any Ω.
+
+    They are preconditioned with every output's own least squares problem, so that inputs which are nearly collinear
+    do no harm; what is left to the iterations is the coupling of the outputs by Ω.
+    """
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, support: np.ndarray):
         self._shape = support.shape
         self._columns = np.flatnonzero(support.any(axis=1))
-        self._rows, self._outputs = np.nonzero(support[self._columns])
-        self._X = X[:, self._columns]
-        self._xty = self._X.T @ Y
+        self._outputs, self._rows = np.nonzero(support[self._columns].T)  # the unknowns of an output are neighbours
+        self._first = np.searchsorted(self._outputs, np.arange(support.shape[1] + 1))
+        self._XT = np.ascontiguousarray(X[:, self._columns].T)
+        self._xty = self._XT @ Y
         # Beyond that many inputs their products are dearer than going through the samples every time.
-        self._gram = self._X.T @ self._X if len(self._columns) <= 2 * len(X) else None
+        self._gram = self._XT @ self._XT.T if len(self._columns) <= 2 * len(X) else None
+        self._factors = _factor_outputs(self._XT, self._rows, self._first)
 
     def _normal_matrix(self, omega, v):
         if self._gram is not None:
-            return _sparse_products(self._gram, omega, self._rows, self._outputs, v)
-        full = np.zeros((len(self._columns), len(omega)))
-        full[self._rows, self._outputs] = v
-        return (self._X.T @ ((self._X @ full) @ omega))[self._rows, self._outputs]
+            return _products_by_inputs(self._gram, omega, self._rows, self._outputs, v)
+        fitted = _fitted(self._XT, self._rows, self._outputs, v, len(omega))
+        return _products(self._XT, omega @ fitted, self._rows, self._outputs)
 
     def solve(self, omega: np.ndarray, start: np.ndarray | None = None, tol: float = _CG_TOL) -> np.ndarray:
         """W, starting from an earlier one."""
@@ -68,36 +77,107 @@ class LeastSquaresOnSupport:
         if not len(self._columns):
             return W
         where = self._columns[self._rows], self._outputs
-        diagonal = np.einsum("ij,ij->j", self._X, self._X)[self._rows] * np.diag(omega)[self._outputs]
+        weight = np.ascontiguousarray(np.diag(omega))
         shape = (len(self._rows), len(self._rows))
         W[where], _ = cg(
             LinearOperator(shape, matvec=lambda v: self._normal_matrix(omega, v), dtype=float),
             (self._xty @ omega)[self._rows, self._outputs],
             x0=None if start is None else start[where],
             rtol=tol,
-            maxiter=10 * len(self._rows),
-            M=LinearOperator(shape, matvec=lambda v: v / diagonal, dtype=float),
+            maxiter=_MAX_CG_STEPS,
+            M=LinearOperator(
+                shape, matvec=lambda v: _solve_outputs(*self._factors, self._first, weight, v), dtype=float
+            ),
         )
         return W
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _sparse_products(gram, omega, rows, outputs, values):
-    """The entries (GWΩ)_ij at the non-zero ones of W, which are few: only what they need is worked out."""
-    p, m = len(gram), len(omega)
-    product = np.zeros((m, p))  # (GW)ᵀ
+@njit(cache=True)
+def _factor_outputs(XT, rows, first):
+    """Cholesky factors of every output's X_AᵀX_A, one after the other, and where each begins.
+
+    An output with very many inputs, or with one that the others explain, gets (partly) the diagonal only.
+    """
+    m = len(first) - 1
+    begin = np.zeros(m + 1, dtype=np.int64)
+    for j in range(m):
+        p = first[j + 1] - first[j]
+        begin[j + 1] = begin[j] + (p * p if p <= _MOST_FACTORED else p)
+    factors = np.zeros(begin[m])
+    for j in range(m):
+        own = rows[first[j] : first[j + 1]]
+        p = len(own)
+        if p > _MOST_FACTORED:
+            for a in range(p):
+                factors[begin[j] + a] = np.sqrt(max(np.dot(XT[own[a]], XT[own[a]]), 1e-300))
+            continue
+        L = factors[begin[j] : begin[j + 1]].reshape((p, p))
+        for a in range(p):
+            for b in range(a + 1):
+                value = np.dot(XT[own[a]], XT[own[b]])
+                square = value
+                for k in range(b):
+                    value -= L[a, k] * L[b, k]
+                if a == b:
+                    L[a, a] = np.sqrt(value if value > 1e-10 * square else max(square, 1e-300))
+                else:
+                    L[a, b] = value / L[b, b]
+    return factors, begin
+
+
+@njit(cache=True)
+def _solve_outputs(factors, begin, first, weight, v):
+    """(ω_jj X_AᵀX_A)⁻¹v for every output j, from its factor."""
+    out = v.copy()
+    for j in range(len(first) - 1):
+        x = out[first[j] : first[j + 1]]
+        p = len(x)
+        if begin[j + 1] - begin[j] < p * p:
+            for a in range(p):
+                x[a] /= weight[j] * factors[begin[j] + a] ** 2
+            continue
+        L = factors[begin[j] : begin[j + 1]].reshape((p, p))
+        for a in range(p):
+            for k in range(a):
+                x[a] -= L[a, k] * x[k]
+            x[a] /= L[a, a]
+        for a in range(p - 1, -1, -1):
+            for k in range(a + 1, p):
+                x[a] -= L[k, a] * x[k]
+            x[a] /= L[a, a]
+        for a in range(p):
+            x[a] /= weight[j]
+    return out
+
+
+@njit(cache=True, fastmath=_FAST)
+def _fitted(XT, rows, outputs, values, m):
+    """(XW)ᵀ of a W with few non-zero entries."""
+    n = XT.shape[1]
+    out = np.zeros((m, n))
     for k in range(len(values)):
-        line, source, value = product[outputs[k]], gram[rows[k]], values[k]
-        for i in range(p):
+        line, source, value = out[outputs[k]], XT[rows[k]], values[k]
+        for i in range(n):
             line[i] += value * source[i]
-    product = np.ascontiguousarray(product.T)
-    out = np.empty(len(values))
-    for k in range(len(values)):
-        line, column, total = product[rows[k]], omega[outputs[k]], 0.0
-        for j in range(m):
-            total += line[j] * column[j]
+    return out
+
+
+@njit(cache=True, fastmath=_FAST)
+def _products(left, right, rows, outputs):
+    """The dot products of row i of ``left`` and row j of ``right`` for every pair (i, j)."""
+    out = np.empty(len(rows))
+    for k in range(len(rows)):
+        a, b, total = left[rows[k]], right[outputs[k]], 0.0
+        for i in range(len(a)):
+            total += a[i] * b[i]
         out[k] = total
     return out
+
+
+def _products_by_inputs(gram, omega, rows, outputs, values):
+    """The entries (GWΩ)_ij at the non-zero ones of W, which are few: only what they need is worked out."""
+    product = np.ascontiguousarray(_fitted(gram, rows, outputs, values, len(omega)).T)
+    return _products(product, omega, rows, outputs)
 
 
 class IsolatingDirections:
