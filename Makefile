@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 # One BLAS thread per test process; the processes are what runs in parallel.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
-.PHONY: run test quick lint format calibrate constraints clean
+.PHONY: run test quick lint format calibrate bench constraints clean
 
 run: $(INSTALLED)  ## a small fit, with its findings
 	$(BIN)/python examples/small_fit.py
@@ -28,6 +28,10 @@ format: $(INSTALLED)
 calibrate: $(INSTALLED)  ## realised error rates on simulated data (about ten minutes)
 	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py
 
+bench: $(INSTALLED)  ## speed against peers and floors, written to benchmarks/RESULTS.md (about an hour)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(BIN)/python benchmarks/bench.py
+
 # The environment is rebuilt only when the requirements change.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "nard needs Python 3.11 or newer; set PYTHON=")'
@@ -38,7 +42,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 constraints:  ## the newest versions that pyproject.toml allows, written to constraints.txt
 	rm -rf .venv-constraints
 	$(PYTHON) -m venv .venv-constraints
-	.venv-constraints/bin/python -m pip install --quiet -e ".[dev]"
+	.venv-constraints/bin/python -m pip install --quiet -e ".[dev,bench]"
 	.venv-constraints/bin/python -m pip freeze --exclude-editable > constraints.txt
 	rm -rf .venv-constraints
 

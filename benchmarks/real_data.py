@@ -1,6 +1,7 @@
-"""TCGA tables from a folder of downloads, for benchmarks and tests: pathway proteins and their samples' mRNA.
+"""Real data from a folder of downloads, for benchmarks and tests: TCGA (mRNA → pathway proteins) and A-shares.
 
-The folder, named by the environment variable NARD_REAL_DATA, holds pathways.tsv and tcga/<CANCER>/{mrna,rppa}.tsv.gz.
+The folder, named by the environment variable NARD_REAL_DATA, holds pathways.tsv, tcga/<CANCER>/{mrna,rppa}.tsv.gz and
+ashares/daily.parquet.
 """
 
 from __future__ import annotations
@@ -64,3 +65,19 @@ def load_tcga(folder: Path, cancer: str, genes: str = "pathway") -> tuple[pd.Dat
     spread = 1.4826 * (X - median).abs().median()
     X, median, spread = X.loc[:, spread > 0], median[spread > 0], spread[spread > 0]
     return X.clip(median - _WINSOR * spread, median + _WINSOR * spread, axis=1), Y
+
+
+def load_shares(days: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Open, high, low and close of every share on some days, next day's open, and the last of those days' close.
+
+    The few missing days take the last known price. Prices stay as they are: adjusted backwards, some are negative, so
+    there is no logarithm to take.
+    """
+    daily = pd.read_parquet(real_data_folder() / "ashares" / "daily.parquet")
+    tables = [
+        daily.pivot_table(index="date", columns="ticker", values=price).ffill().bfill().to_numpy()
+        for price in ("open", "high", "low", "close")
+    ]
+    n = len(tables[0]) - days
+    X = np.concatenate([table[day : day + n] for day in range(days) for table in tables], axis=1)
+    return X.astype(float), tables[0][days:].astype(float), tables[3][days - 1 : days - 1 + n].astype(float)

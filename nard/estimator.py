@@ -19,6 +19,7 @@ from nard.covariance import log_density
 from nard.findings import FindingsMixin, relevance_table
 from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.progress import Watch
 from nard.scaling import Scaler
 from nard.selection import edge_test, find
 from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
@@ -88,7 +89,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Seed of the folds, of the random order and of the RBF map. None is a fixed seed too: two fits of the same
         data agree.
     verbose : bool, default=False
-        Print every outer step.
+        Print every outer step. Otherwise a fit that takes more than a few seconds shows its progress on standard error,
+        if that is a terminal.
 
     Attributes
     ----------
@@ -115,7 +117,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Whether the rough pass found the fit on its way to interpolation (more inputs than samples, few outputs), so
         that inputs could enter only if significant among all inputs. Many weak effects are then missed.
     converged_ : bool
-        Whether the last step fell below the tolerance.
+        Whether the last step fell below the tolerance. It is False after an interruption: the first Ctrl-C ends a fit
+        with what it has reached, the second one at once.
     lam_ : float
         The λ used.
     lam_path_ : DataFrame or None
@@ -218,29 +221,32 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
 
-        rough = RoughPass(data, cov_prior)
-        self.guarded_ = rough.entry_threshold > 0
-        problem = rough.problem(data, 0.0, alpha_prior, cov_prior)
-        self._tune(features, Y, problem, rough, seed)
-        problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
-        fit = minimise(
-            problem,
-            starting_state(problem, rough, self.method, self.tol),
-            self.method,
-            update=self.update,
-            order=self.order,
-            rng=np.random.default_rng(seed),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            report=_print_step if self.verbose else None,
-        )
-        self._keep(problem, fit)
+        with Watch(self.verbose) as watch:
+            watch.stage("NARD: first pass")
+            rough = RoughPass(data, cov_prior, watch)
+            self.guarded_ = rough.entry_threshold > 0
+            problem = rough.problem(data, 0.0, alpha_prior, cov_prior)
+            self._tune(features, Y, problem, rough, seed, watch)
+            watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
+            problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
+            fit = minimise(
+                problem,
+                starting_state(problem, rough, self.method, self.tol),
+                self.method,
+                update=self.update,
+                order=self.order,
+                rng=np.random.default_rng(seed),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                watch=watch,
+            )
+            watch.stage("NARD: tests and refit")
+            self._keep(problem, fit)
         if not fit.converged:
+            reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
+            remedy = "fit again to go on to the end" if watch.stopped else "raise max_iter or tol"
             warnings.warn(
-                f"NARD stopped after max_iter={self.max_iter} outer steps before J settled to tol={self.tol:g}: "
-                "raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"NARD {reason} before J settled to tol={self.tol:g}: {remedy}.", ConvergenceWarning, stacklevel=2
             )
         return self
 
@@ -413,24 +419,31 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _tune(self, features, Y, problem, rough, seed):
+    def _tune(self, features, Y, problem, rough, seed, watch):
         """Sets lam_, lam_path_, refit_ and refit_scores_; ``problem`` is the whole data's at some λ."""
-        report = _print_lam if self.verbose else None
         self.lam_path_, self.refit_scores_ = None, None
         lams = lam_grid(rough) if isinstance(self.lam, str) else np.array([float(self.lam)])
         self.lam_ = float(lams[0])
+        if isinstance(self.lam, str):
+            watch.stage("NARD: path of λ")
+        elif self.refit == "auto":
+            watch.stage("NARD: cross-validation of the refit")
         if self.lam == "ebic":
-            self.lam_path_, self.lam_ = ebic_path(problem, lams, rough, report)
+            self.lam_path_, self.lam_ = ebic_path(problem, lams, rough, watch)
             lams = np.array([self.lam_])
         self.refit_ = not isinstance(self.refit, str) and bool(self.refit)
         if self.lam == "cv" or self.refit == "auto":
             settings = Settings(problem.alpha_prior, self.cov_prior, self.standardize, self.fdr)
-            validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", report)
+            validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", watch)
+            if self.lam == "cv" and validation is None:
+                raise KeyboardInterrupt  # there is no λ yet to return anything for
             if self.lam == "cv":
                 self.lam_path_, self.lam_ = validation.path, validation.lam
-            if self.refit == "auto":
+            if self.refit == "auto" and validation is not None:
                 self.refit_scores_ = {"posterior": validation.posterior_score, "sparse": validation.sparse_score}
-                self.refit_ = validation.sparse_score > validation.posterior_score
+                self.refit_ = (
+                    validation.sparse_score is not None and validation.sparse_score > validation.posterior_score
+                )
 
     def _keep(self, problem, fit):
         """Everything that the fitted model shows, in the units of the data."""
@@ -484,12 +497,3 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 def _seed(random_state) -> int:
     return 0 if random_state is None else int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _print_step(value, alpha, omega):
-    edges = np.count_nonzero(np.triu(omega, 1))
-    print(f"J = {value:.6g}   active inputs {np.isfinite(alpha).sum()}   edges {edges}", flush=True)
-
-
-def _print_lam(row):
-    print(f"λ = {row['lam']:.4g}   score {row['score']:.6g}   edges {row['n_edges']:.0f}", flush=True)

@@ -7,15 +7,19 @@ import numpy as np
 import pandas as pd
 
 from nard.networks import findings_graph
-from nard.selection import EdgeTest, EntryTest, InputTest, qvalues
+from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
 from nard.validation import is_number, require
 
 __all__ = ["FindingsMixin", "association_table", "edge_table", "relevance_table"]
 
 
+def _check_fdr(fdr) -> None:
+    require(is_number(fdr) and 0 < fdr < 1, "fdr", fdr, "a number strictly between 0 and 1")
+
+
 def _with_decision(table: pd.DataFrame, fdr: float) -> pd.DataFrame:
     """Adds qvalue and selected; the most significant rows come first."""
-    require(is_number(fdr) and 0 < fdr < 1, "fdr", fdr, "a number strictly between 0 and 1")
+    _check_fdr(fdr)
     table["qvalue"] = qvalues(table["pvalue"].to_numpy())
     table["selected"] = table["qvalue"] <= fdr
     return table.sort_values("pvalue", kind="stable", ignore_index=True)
@@ -26,19 +30,37 @@ def relevance_table(features, alpha, test: InputTest, fdr: float) -> pd.DataFram
     return _with_decision(table, fdr)
 
 
-def association_table(features, targets, test: EntryTest, fdr: float) -> pd.DataFrame:
-    d, m = test.weight.shape
-    table = pd.DataFrame(
+def association_table(features, targets, test: EntryTest, fdr: float, selected_only: bool) -> pd.DataFrame:
+    features, targets = np.asarray(features, dtype=object), np.asarray(targets, dtype=object)
+    if not selected_only:
+        d, m = test.weight.shape
+        table = pd.DataFrame(
+            {
+                "feature": np.repeat(features, m),
+                "target": np.tile(targets, d),
+                "weight": test.weight.ravel(),
+                "sd": test.sd.ravel(),
+                "z": test.z.ravel(),
+                "pvalue": test.pvalue.ravel(),
+            }
+        )
+        return _with_decision(table, fdr)
+    _check_fdr(fdr)
+    rows, columns, qvalue = test.selected(fdr)
+    weight, sd = test.weight[rows, columns], test.sd[rows, columns]
+    degrees = np.broadcast_to(test.degrees, len(targets))[columns]
+    return pd.DataFrame(
         {
-            "feature": np.repeat(np.asarray(features, dtype=object), m),
-            "target": np.tile(np.asarray(targets, dtype=object), d),
-            "weight": test.weight.ravel(),
-            "sd": test.sd.ravel(),
-            "z": test.z.ravel(),
-            "pvalue": test.pvalue.ravel(),
+            "feature": features[rows],
+            "target": targets[columns],
+            "weight": weight,
+            "sd": sd,
+            "z": weight / sd,
+            "pvalue": two_sided(weight / sd, degrees),
+            "qvalue": qvalue,
+            "selected": np.ones(len(rows), dtype=bool),
         }
     )
-    return _with_decision(table, fdr)
 
 
 def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
@@ -65,13 +87,15 @@ class FindingsMixin:
     It provides ``_check_fitted()``, ``feature_labels_``, ``target_labels_``, ``entry_test_``, ``edge_test_``.
     """
 
-    def associations(self, fdr: float = 0.05) -> pd.DataFrame:
+    def associations(self, fdr: float = 0.05, selected_only: bool = False) -> pd.DataFrame:
         """Input → output associations with their tests, most significant first.
 
         Parameters
         ----------
         fdr : float, default=0.05
             False discovery rate among the rows with ``selected`` true (Benjamini and Hochberg).
+        selected_only : bool, default=False
+            Only the selected rows, which is much quicker and smaller where W has many millions of entries.
 
         Returns
         -------
@@ -91,7 +115,7 @@ class FindingsMixin:
         24
         """
         self._check_fitted()
-        return association_table(self.feature_labels_, self.target_labels_, self.entry_test_, fdr)
+        return association_table(self.feature_labels_, self.target_labels_, self.entry_test_, fdr, selected_only)
 
     def edges(self, fdr: float = 0.05) -> pd.DataFrame:
         """Output – output edges of the residual network with their tests, most significant first.
@@ -146,5 +170,5 @@ class FindingsMixin:
         ['y0', 'y1', 'y2', 'y3']
         """
         self._check_fitted()
-        table = self.associations(fdr) if associations else None
+        table = self.associations(fdr, selected_only=True) if associations else None
         return findings_graph(self.target_labels_, self.edges(fdr), table)

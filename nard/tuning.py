@@ -19,12 +19,13 @@ from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import log_density, log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
+from nard.progress import SILENT, Watch
 from nard.scaling import Scaler
 from nard.selection import find
 
 __all__ = ["Settings", "Validation", "cross_validate", "ebic_path", "lam_grid"]
 
-_N_LAMS = 15
+_N_LAMS = 20
 _SMALLEST_LAM = 0.02  # of the largest
 # The path ends after this many λ without a better score, or at once when the score is a standard error below the best.
 _PATIENCE = 2
@@ -46,14 +47,15 @@ class Settings:
 class _Fold:
     """One training fold walking down the path of λ, and its held-out samples."""
 
-    def __init__(self, X, Y, train, test, settings: Settings):
+    def __init__(self, X, Y, train, test, settings: Settings, watch: Watch):
         scaler = Scaler(X[train], Y[train], settings.standardize)
         self.data = Data(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
         self.log_units = float(np.log(scaler.y_scale).sum())
         self.settings = settings
         self.cov_prior = make_covariance_prior(settings.cov_prior, self.data.Y.var(axis=0), scaler.y_scale)
-        self.rough = RoughPass(self.data, self.cov_prior)
+        self.rough = RoughPass(self.data, self.cov_prior, watch)
+        self.watch = watch
         self.state: State | None = None
 
     def _problem(self, lam):
@@ -63,7 +65,7 @@ class _Fold:
         """Fits at the next λ and returns the held-out samples' log densities."""
         problem = self._problem(lam)
         start = self.state or starting_state(problem, self.rough, "sequential", _PATH_TOL)
-        self.state = fit_sequential(problem, start, tol=_PATH_TOL).state
+        self.state = fit_sequential(problem, start, tol=_PATH_TOL, watch=self.watch).state
         post = posterior(problem, self.state.alpha)
         inflation = 1.0 + ColumnCovariance(problem, self.state.alpha).variance(self.X_test)
         residuals = self.Y_test - self.X_test[:, post.active] @ post.mean
@@ -93,14 +95,19 @@ class Validation:
 
 
 def cross_validate(
-    X, Y, lams, settings: Settings, n_folds: int, seed: int, compare_sparse: bool, report=None
-) -> Validation:
-    """Held-out log density per sample along ``lams``, descending; on request also the refit's at the best."""
+    X, Y, lams, settings: Settings, n_folds: int, seed: int, compare_sparse: bool, watch: Watch = SILENT
+) -> Validation | None:
+    """Held-out log density per sample along ``lams``, descending; on request also the refit's at the best.
+
+    None if the fit was asked to stop before the first score.
+    """
     splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    folds = [_Fold(X, Y, train, test, settings) for train, test in splits]
+    folds = [_Fold(X, Y, train, test, settings, watch) for train, test in splits]
     rows, best, best_score, since_best = [], None, -np.inf, 0
     for lam in lams:
         scores = [fold.advance(lam) for fold in folds]
+        if watch.stopped:
+            break
         every = np.concatenate(scores)
         rows.append(
             {
@@ -111,30 +118,33 @@ def cross_validate(
                 "n_edges": np.mean([np.count_nonzero(np.triu(fold.state.omega, 1)) for fold in folds]),
             }
         )
-        if report is not None:
-            report(rows[-1])
+        watch.lam(rows[-1])
         if rows[-1]["score"] > best_score:
             best, best_score, since_best = (lam, [fold.state for fold in folds]), rows[-1]["score"], 0
         else:
             since_best += 1
             if since_best >= _PATIENCE or rows[-1]["score"] < best_score - rows[-1]["standard_error"]:
                 break
+    if best is None:
+        return None
     lam, states = best
     sparse = None
-    if compare_sparse:
+    if compare_sparse and not watch.stopped:
         each = [fold.sparse_score(state, lam) for fold, state in zip(folds, states, strict=True)]
         sparse = float(np.concatenate(each).mean())
     return Validation(_with_choice(rows, lam), float(lam), float(best_score), sparse)
 
 
-def ebic_path(problem: Problem, lams, rough: RoughPass, report=None) -> tuple[pd.DataFrame, float]:
+def ebic_path(problem: Problem, lams, rough: RoughPass, watch: Watch = SILENT) -> tuple[pd.DataFrame, float]:
     """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
     rows, state, base = [], None, problem
     n, m = problem.n, problem.m
     for lam in lams:
         problem = rough.problem(base.data, lam, base.alpha_prior, base.cov_prior)
         start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
-        state = fit_sequential(problem, start, tol=_PATH_TOL).state
+        state = fit_sequential(problem, start, tol=_PATH_TOL, watch=watch).state
+        if watch.stopped:
+            break
         post = posterior(problem, state.alpha)
         likelihood = m * post.logdet - n * log_determinant(state.omega) + np.vdot(state.omega, post.scatter)
         n_edges = np.count_nonzero(np.triu(state.omega, 1))
@@ -146,8 +156,9 @@ def ebic_path(problem: Problem, lams, rough: RoughPass, report=None) -> tuple[pd
                 "n_edges": n_edges,
             }
         )
-        if report is not None:
-            report(rows[-1])
+        watch.lam(rows[-1])
+    if not rows:
+        raise KeyboardInterrupt
     lam = rows[int(np.argmin([row["score"] for row in rows]))]["lam"]
     return _with_choice(rows, lam), float(lam)
 

@@ -413,3 +413,13 @@ def test_docstrings_are_complete(name):
     required = {"GL08", "SS03", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "EX01"}
     errors = [error for error in validate(name)["errors"] if error[0] in required]
     assert not errors
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_selected_associations_are_those_of_the_whole_table(refit):
+    data = make_regression(100, 30, 8, random_state=0)
+    model = NARD(lam=0.1, refit=refit).fit(data.X, data.Y)
+    whole = model.associations(fdr=0.1)
+    part = model.associations(fdr=0.1, selected_only=True)
+    assert 0 < len(part) < len(whole)
+    pd.testing.assert_frame_equal(part, whole[whole["selected"]], rtol=1e-10)

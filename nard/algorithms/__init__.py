@@ -11,10 +11,11 @@ from nard.algorithms.coordinate import coordinates_at
 from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
-from nard.algorithms.sequential import fit_sequential
+from nard.algorithms.sequential import MOST_USED, fit_sequential
 from nard.algorithms.surrogate import fit_surrogate
 from nard.covariance import GraphicalLassoResult
 from nard.priors import AlphaPrior, CovariancePrior
+from nard.progress import SILENT, Watch
 
 __all__ = ["METHODS", "Data", "Fit", "Problem", "RoughPass", "State", "make_problem", "minimise", "starting_state"]
 
@@ -37,14 +38,15 @@ class RoughPass:
     guard: an input may enter only if its χ² statistic is significant among all inputs (Bonferroni, 5 %).
     """
 
-    def __init__(self, data: Data, cov_prior: CovariancePrior):
+    def __init__(self, data: Data, cov_prior: CovariancePrior, watch: Watch = SILENT):
         variances = np.diag(data.yty + cov_prior.psi) / len(data.Y)
         problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
-        state = _rough_fit(problem)
+        # Once the fit is suspicious it need not go on.
+        state = _rough_fit(problem, watch, _SUSPICIOUS if problem.d >= problem.n else MOST_USED)
         self.entry_threshold = 0.0
         if problem.d >= problem.n and state.coordinates.used >= _SUSPICIOUS * problem.n:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
-            state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold))
+            state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold), watch, MOST_USED)
         self.state = state
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
@@ -68,10 +70,10 @@ class RoughPass:
         return replace(problem, entry_threshold=self.entry_threshold)
 
 
-def _rough_fit(problem: Problem) -> State:
+def _rough_fit(problem: Problem, watch: Watch, most_used: float) -> State:
     # The fewer outputs, the more slowly a fit drifts towards interpolation, which must be noticed.
     tol = _ROUGH_TOL * min(1.0, problem.m / 10)
-    return fit_sequential(problem, empty_state(problem, tol), tol=tol).state
+    return fit_sequential(problem, empty_state(problem, tol), tol=tol, most_used=most_used, watch=watch).state
 
 
 def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
@@ -100,7 +102,7 @@ def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) 
 def minimise(
     problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, **options
 ) -> Fit:
-    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and report."""
+    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and watch."""
     if method == "full":
         return fit_full(problem, start, update=update, **options)
     if method == "sequential":

@@ -25,6 +25,7 @@ from numba import njit
 
 from nard.algorithms.evidence import Problem, State
 from nard.covariance import inverse_and_logdet, solve_spd
+from nard.progress import SILENT, Watch
 
 __all__ = ["Coordinates", "best_alphas", "coordinate_value", "coordinates_at"]
 
@@ -166,19 +167,16 @@ class _ByInputs:
         """Q of some inputs."""
         return self._Q[index]
 
-    def times(self, right):
-        """Q @ right."""
-        return self._Q @ right
-
     def directions(self, index):
-        """What `overlap`, `columns` and `move` need of some inputs."""
+        """What `overlap`, `products` and `move` need of some inputs."""
         return self._kernel[:, index]
 
     def overlap(self, directions, index):
         return directions[index]
 
-    def columns(self, directions):
-        return directions
+    def products(self, directions, right):
+        """P = XᵀC⁻¹X_B of the inputs B, and Q @ right."""
+        return directions, self._Q @ right
 
     def move(self, directions, K, KQ):
         self._kernel -= (directions @ K) @ directions.T
@@ -241,17 +239,16 @@ class _BySamples:
     def rows(self, index):
         return self._X[:, index].T @ self._Z
 
-    def times(self, right):
-        return self._X.T @ (self._Z @ right)
-
     def directions(self, index):
         return self._inverse @ self._X[:, index]
 
     def overlap(self, directions, index):
         return self._X[:, index].T @ directions
 
-    def columns(self, directions):
-        return self._X.T @ directions
+    def products(self, directions, right):
+        # At once, since reading X is what takes time.
+        both = self._X.T @ np.hstack([directions, self._Z @ right])
+        return both[:, : directions.shape[1]], both[:, directions.shape[1] :]
 
     def move(self, directions, K, KQ):
         self._inverse -= (directions @ K) @ directions.T
@@ -295,7 +292,9 @@ class Coordinates:
         active = np.isfinite(self.alpha)
         return float((self.S[active] / self.alpha[active]).sum())
 
-    def sweep(self, omega: np.ndarray, min_gain: float, max_moves: int, order=None, most_used=np.inf) -> int:
+    def sweep(
+        self, omega: np.ndarray, min_gain: float, max_moves: int, order=None, most_used=np.inf, watch: Watch = SILENT
+    ) -> int:
         """Moves α_j to their minima given Ω. Returns the number of moves.
 
         Greedy (``order`` None): the inputs that lower J most go next, in blocks, until none lowers it by ``min_gain``.
@@ -307,7 +306,8 @@ class Coordinates:
         size = 1
         largest = max(1, min(_LARGEST_BLOCK, int(_BLOCK_FRACTION * self.problem.n)))
         visits = None if order is None else iter(order)
-        while moves < max_moves:
+        while moves < max_moves and not watch.stopped:
+            watch.tick(f"{np.isfinite(self.alpha).sum()} active inputs")
             if visits is None:
                 looked_at = slice(None)
             else:
@@ -360,11 +360,11 @@ class Coordinates:
             b //= 2
         K = 0.5 * (K + K.T)
         index, Q, directions = index[:b], Q[:b], directions[:, chosen[:b]]
-        P = self._form.columns(directions)
         KQ = K @ Q
+        P, cross = self._form.products(directions, omega @ KQ.T)
         PK = P @ K
         # (Q_i − P_iKQ_B)Ω(…)ᵀ, expanded.
-        Q2 += np.einsum("ij,ij->i", P @ (KQ @ omega @ KQ.T) - 2.0 * self._form.times(omega @ KQ.T), P)
+        Q2 += np.einsum("ij,ij->i", P @ (KQ @ omega @ KQ.T) - 2.0 * cross, P)
         self.S -= np.einsum("ij,ij->i", PK, P)
         explained = Q.T @ KQ
         self.scatter -= 0.5 * (explained + explained.T)

@@ -14,6 +14,7 @@ import numpy as np
 
 from nard.algorithms.evidence import Fit, Posterior, Problem, State, posterior, update_network
 from nard.algorithms.sequential import finish, has_settled
+from nard.progress import SILENT, Watch
 
 __all__ = ["fit_full"]
 
@@ -55,23 +56,22 @@ def _descend(problem, alpha, network, post, value, update):
     return alpha, post, value
 
 
-def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_iter=500, report=None) -> Fit:
+def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_iter=500, watch: Watch = SILENT) -> Fit:
     """Batch descent on J from ``start``, whose α must be finite for every input that may enter in a batch step."""
     tolerance = tol * problem.scale
     alpha, network = start.alpha, start.network
     post = posterior(problem, alpha)
     value = problem.objective(post.logdet, post.scatter, alpha, network)
     objective, settled = [value], False
-    while len(objective) <= max_iter:
+    while len(objective) <= max_iter and not watch.stopped:
         alpha, post, value = _descend(problem, alpha, network, post, value, update)
         fell = objective[-1] - value
         if settled:
             network = update_network(problem, post.scatter, network, tol)
             value = problem.objective(post.logdet, post.scatter, alpha, network)
         objective.append(value)
-        if report is not None:
-            report(value, alpha, network.precision)
+        watch.step(value, alpha, network.precision)
         if settled and objective[-2] - value <= tolerance:
             break
         settled = settled or has_settled(problem, fell, tolerance, len(objective))
-    return finish(problem, State(alpha, network), objective, tol, max_iter, report)
+    return finish(problem, State(alpha, network), objective, tol, max_iter, watch)

@@ -17,10 +17,12 @@ from nard.algorithms.coordinate import coordinates_at
 from nard.algorithms.evidence import Fit, Problem, State, update_network
 from nard.algorithms.sequential import finish, sweep_inputs
 from nard.algorithms.surrogate import ActiveInputs, ridge_scatter
+from nard.progress import SILENT, Watch
 
 __all__ = ["fit_hybrid"]
 
-_MAX_STEPS = 200
+# Beyond, which inputs that move together make likely, the posterior mean itself is cheaper.
+_MAX_STEPS = 50
 
 
 def _follow(problem, inputs, alpha, W, network, logdet, target, tolerance):
@@ -55,7 +57,7 @@ def _follow(problem, inputs, alpha, W, network, logdet, target, tolerance):
     return (W, scatter) if value <= target else None
 
 
-def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
+def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, watch: Watch = SILENT) -> Fit:
     """Descent on H from ``start``, then on J."""
     tolerance = tol * problem.scale
     coordinates, network = coordinates_at(problem, start), start.network
@@ -64,8 +66,8 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
     active, mean = coordinates.mean()
     W = np.zeros((problem.d, problem.m))
     W[active] = mean
-    while len(objective) <= max_iter:
-        sweep_inputs(coordinates, network.precision, tolerance)
+    while len(objective) <= max_iter and not watch.stopped:
+        sweep_inputs(coordinates, network.precision, tolerance, watch=watch)
         active = np.flatnonzero(np.isfinite(coordinates.alpha))
         alpha = coordinates.alpha[active]
         followed = _follow(
@@ -79,10 +81,9 @@ def fit_hybrid(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report
         network = update_network(problem, scatter, network, tol)
         value = problem.objective(coordinates.logdet, scatter, alpha, network)
         objective.append(value)
-        if report is not None:
-            report(value, coordinates.alpha, network.precision)
+        watch.step(value, coordinates.alpha, network.precision)
         if objective[-2] - value <= tolerance:
             break
     return finish(
-        problem, State(coordinates.alpha.copy(), network, coordinates), objective, tol, max_iter, report, bound=True
+        problem, State(coordinates.alpha.copy(), network, coordinates), objective, tol, max_iter, watch, bound=True
     )

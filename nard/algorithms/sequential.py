@@ -6,11 +6,12 @@ import numpy as np
 
 from nard.algorithms.coordinate import Coordinates, coordinates_at
 from nard.algorithms.evidence import Fit, Problem, State, update_network
+from nard.progress import SILENT, Watch
 
-__all__ = ["finish", "fit_sequential", "has_settled", "sweep_inputs"]
+__all__ = ["MOST_USED", "finish", "fit_sequential", "has_settled", "sweep_inputs"]
 
 # The inputs may use at most this fraction of the samples' degrees of freedom: beyond, the fit is interpolating.
-_MOST_USED = 0.8
+MOST_USED = 0.8
 # A sweep leaves moves undone that would lower J by less than this fraction of the tolerance.
 _MOVE_FRACTION = 1e-2
 # A greedy sweep ends after as many moves as there are inputs, or after this many if they are fewer.
@@ -21,7 +22,9 @@ _SETTLE_STEPS = 25
 _SETTLE_TOL = 1e-3
 
 
-def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None) -> None:
+def sweep_inputs(
+    coordinates: Coordinates, omega: np.ndarray, tolerance: float, visit=None, watch=SILENT, most_used=MOST_USED
+) -> None:
     """One sweep over the α_i at Ω; ``visit`` is None for the greedy order."""
     problem = coordinates.problem
     coordinates.sweep(
@@ -29,7 +32,8 @@ def sweep_inputs(coordinates: Coordinates, omega: np.ndarray, tolerance: float, 
         _MOVE_FRACTION * tolerance,
         max_moves=max(_FEWEST_MOVES, problem.d),
         order=visit,
-        most_used=_MOST_USED * problem.n,
+        most_used=most_used * problem.n,
+        watch=watch,
     )
 
 
@@ -41,25 +45,25 @@ def fit_sequential(
     rng: np.random.Generator | None = None,
     tol: float = 1e-4,
     max_iter: int = 500,
-    report=None,
+    most_used: float = MOST_USED,
+    watch: Watch = SILENT,
 ) -> Fit:
     """Coordinate descent on J from ``start``: add, re-estimate or delete one input at a time, then update Ω.
 
     ``order`` is "greedy" (the input that lowers J most goes next) or "random" (the paper's: a random permutation per
-    sweep, drawn from ``rng``).
+    sweep, drawn from ``rng``). The inputs may use ``most_used`` of the samples' degrees of freedom.
     """
     tolerance = tol * problem.scale
     coordinates, network = coordinates_at(problem, start), start.network
     objective = [problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)]
     converged = False
-    while not converged and len(objective) <= max_iter:
+    while not converged and len(objective) <= max_iter and not watch.stopped:
         visit = None if order == "greedy" else rng.permutation(problem.d)
-        sweep_inputs(coordinates, network.precision, tolerance, visit)
+        sweep_inputs(coordinates, network.precision, tolerance, visit, watch, most_used)
         network = update_network(problem, coordinates.scatter, network, tol)
         objective.append(problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network))
-        converged = objective[-2] - objective[-1] <= tolerance
-        if report is not None:
-            report(objective[-1], coordinates.alpha, network.precision)
+        converged = objective[-2] - objective[-1] <= tolerance and not watch.stopped
+        watch.step(objective[-1], coordinates.alpha, network.precision)
     return Fit(State(coordinates.alpha.copy(), network, coordinates), objective, converged)
 
 
@@ -68,11 +72,11 @@ def has_settled(problem: Problem, fell: float, tolerance: float, n_recorded: int
     return fell <= max(tolerance, _SETTLE_TOL * problem.scale) or n_recorded > _SETTLE_STEPS
 
 
-def finish(problem, state, objective, tol, max_iter, report, *, bound=False) -> Fit:
+def finish(problem, state, objective, tol, max_iter, watch, *, bound=False) -> Fit:
     """The exact sweeps that end the other algorithms: inputs that they lost are re-admitted, J is stationary.
 
     ``objective`` is what was recorded so far, values of an upper bound of J if ``bound``.
     """
-    last = fit_sequential(problem, state, tol=tol, max_iter=max(1, max_iter - len(objective) + 1), report=report)
+    last = fit_sequential(problem, state, tol=tol, max_iter=max(1, max_iter - len(objective) + 1), watch=watch)
     recorded = last.objective if bound else last.objective[1:]
     return Fit(last.state, objective + recorded, last.converged, n_bound=len(objective) if bound else 0)

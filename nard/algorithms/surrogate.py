@@ -25,6 +25,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from nard.algorithms.coordinate import best_alphas
 from nard.algorithms.evidence import Fit, Problem, State, posterior, update_network
 from nard.algorithms.sequential import finish, has_settled
+from nard.progress import SILENT, Watch
 
 __all__ = ["fit_surrogate"]
 
@@ -85,7 +86,7 @@ def _bound(problem, rho, W, alpha, scatter, network):
     return problem.objective(float(np.log1p(rho / alpha).sum()), ridge_scatter(scatter, W, alpha), alpha, network)
 
 
-def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, report=None) -> Fit:
+def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, watch: Watch = SILENT) -> Fit:
     """Descent on the bound B from the posterior mean at ``start``, then on J."""
     prior, tolerance = problem.alpha_prior, tol * problem.scale
     network = start.network
@@ -96,7 +97,7 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
     value = _bound(problem, rho, W, alpha, scatter, network)
     objective, momentum, settled = [value], 1.0, False
     previous, previous_cross = W, cross
-    while len(objective) <= max_iter:
+    while len(objective) <= max_iter and not watch.stopped:
         for _ in range(_STEPS_PER_NETWORK):
             grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             for extrapolation in ((momentum - 1.0) / grown, 0.0):
@@ -127,11 +128,10 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, rep
             network = update_network(problem, ridge_scatter(scatter, W, alpha), network, tol)
             value = _bound(problem, rho, W, alpha, scatter, network)
         objective.append(value)
-        if report is not None:
-            report(value, alpha, network.precision)
+        watch.step(value, alpha, network.precision)
         if settled and objective[-2] - value <= tolerance:
             break
         settled = settled or has_settled(problem, fell, tolerance, len(objective))
     found = np.full(problem.d, np.inf)
     found[inputs.index] = alpha
-    return finish(problem, State(found, network), objective, tol, max_iter, report, bound=True)
+    return finish(problem, State(found, network), objective, tol, max_iter, watch, bound=True)

@@ -2,7 +2,16 @@
 
 from nard.selection.find import Findings, find
 from nard.selection.refit import SparseFit, refit
-from nard.selection.significance import EdgeTest, EntryTest, InputTest, edge_test, entry_test, input_test, qvalues
+from nard.selection.significance import (
+    EdgeTest,
+    EntryTest,
+    InputTest,
+    edge_test,
+    entry_test,
+    input_test,
+    qvalues,
+    two_sided,
+)
 
 __all__ = [
     "EdgeTest",
@@ -16,4 +25,5 @@ __all__ = [
     "input_test",
     "qvalues",
     "refit",
+    "two_sided",
 ]

@@ -1,0 +1,221 @@
+"""The things that `make bench` measures, each a function that returns numbers; run one in a process of its own with
+
+    python benchmarks/tasks.py table_one '{"method": "sequential"}'
+
+which prints them as JSON together with the peak memory of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+from real_data import load_shares
+
+from nard import NARD, graphical_lasso
+from nard.algorithms import Data, RoughPass, starting_state
+from nard.algorithms.sequential import fit_sequential
+from nard.covariance import glasso_objective
+from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.simulate import make_precision, make_regression
+
+# The accuracy that graphical lassos are compared at: error of the objective, relative to its size.
+ACCURACY = 1e-4
+
+
+def timed(function, repeats=1):
+    """The shortest of some runs, and the last result."""
+    best = np.inf
+    for _ in range(repeats):
+        started = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - started)
+    return best, result
+
+
+def product_seconds(X) -> float:
+    """The floor that fits are compared with: the product of the N×d inputs with themselves, N×N."""
+    return timed(lambda: X @ X.T, repeats=5)[0]
+
+
+def network_problem(m, edge_probability, seed=0, n=1500):
+    """Correlations of n samples of a sparse network with unit variances."""
+    rng = np.random.default_rng(seed)
+    covariance = np.linalg.inv(make_precision(m, edge_probability, rng))
+    return np.corrcoef((rng.standard_normal((n, m)) @ np.linalg.cholesky(covariance).T).T)
+
+
+def matching_lam(S, edge_probability):
+    """λ of 0.06 to 0.11 at which the solution is about as dense as the truth."""
+    grid = np.linspace(0.06, 0.11, 6)
+    dense = [np.mean(graphical_lasso(S, lam).precision[np.triu_indices(len(S), 1)] != 0) for lam in grid]
+    return float(grid[np.argmin(np.abs(np.array(dense) - edge_probability))])
+
+
+def _sklearn(S, lam, objective):
+    from sklearn.covariance import graphical_lasso as solve
+
+    return solve(S, lam, tol=ACCURACY * abs(objective), max_iter=500)[1]
+
+
+def _gglasso(S, lam, objective):
+    from gglasso.solver.single_admm_solver import ADMM_SGL
+
+    penalty = lam * (1 - np.eye(len(S)))
+    tolerance = 1e-5
+    solution, _ = ADMM_SGL(
+        S, lam, Omega_0=np.eye(len(S)), tol=tolerance, rtol=tolerance, lambda1_mask=penalty / lam, verbose=False
+    )
+    return solution["Theta"]
+
+
+def _skglm(S, lam, objective):
+    from skglm.covariance import GraphicalLasso
+
+    return GraphicalLasso(alpha=lam, algo="dual", tol=ACCURACY, max_iter=500).fit(S).precision_
+
+
+PEERS = {"scikit-learn": _sklearn, "GGLasso": _gglasso, "skglm": _skglm}
+
+
+def compare_graphical_lassos(m, edge_probability, peers):
+    """Seconds and relative errors of the objective: nard's, cold, and every peer's."""
+    S = network_problem(m, edge_probability)
+    lam = matching_lam(S, edge_probability)
+    L = lam * (1 - np.eye(m))
+    exact = graphical_lasso(S, lam, tol=1e-9, max_iter=1000)
+    tol = ACCURACY * abs(exact.objective) / m
+    seconds, found = timed(lambda: graphical_lasso(S, lam, tol=tol).covariance, repeats=5)
+    found = graphical_lasso(S, lam, tol=tol)
+    out = {
+        "lam": lam,
+        "edges": float(np.mean(exact.precision[np.triu_indices(m, 1)] != 0)),
+        "nard": {"seconds": seconds, "error": (found.objective - exact.objective) / abs(exact.objective)},
+        "Cholesky": {"seconds": timed(lambda: np.linalg.cholesky(S + np.eye(m)), repeats=5)[0]},
+    }
+    moved = np.random.default_rng(1).standard_normal((m, m))
+    moved += moved.T
+    np.fill_diagonal(moved, 0.0)
+    moved *= 0.01 * np.linalg.norm(S) / np.linalg.norm(moved)
+    cold, _ = timed(lambda: graphical_lasso(S + moved, lam, tol=tol), repeats=5)
+    warm, _ = timed(lambda: graphical_lasso(S + moved, lam, tol=tol, init=found), repeats=5)
+    out["warm_over_cold"] = warm / cold
+    for name in peers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            PEERS[name](network_problem(20, 0.2), 0.1, 20.0)  # imports and compiles
+            seconds, precision = timed(lambda name=name: PEERS[name](S, lam, exact.objective))
+        error = (glasso_objective(S, L, np.ascontiguousarray(precision)) - exact.objective) / abs(exact.objective)
+        out[name] = {"seconds": seconds, "error": float(error)}
+    return out
+
+
+def first_solve():
+    """Import and a first small solve, as a new process meets them."""
+    S = np.array([[1.0, 0.5], [0.5, 1.0]])
+    return {"converged": graphical_lasso(S, 0.1).converged}
+
+
+def _warm_up():
+    small = make_regression(60, 20, 8, random_state=0)
+    for method in ("sequential", "hybrid", "full", "surrogate"):
+        NARD(method=method, lam=0.1, refit=False).fit(small.X, small.Y)
+        NARD(method=method, lam=0.1, refit=False).fit(small.X[:15], small.Y[:15])
+
+
+def _errors(model, data):
+    """How many relevant inputs and entries were found, and what else."""
+    table = model.relevance()
+    found = {int(name[1:]) for name in table.feature[table.selected]}
+    true = set(np.flatnonzero(data.relevant).tolist())
+    rows, columns, _ = model.entry_test_.selected(0.05)
+    entries = np.zeros(data.coef.shape, dtype=bool)
+    entries[columns, rows] = True
+    real = data.coef != 0
+    return {
+        "inputs_found": len(found & true),
+        "inputs_true": len(true),
+        "inputs_false": len(found - true),
+        "entry_tpr": float(entries[real].mean()),
+        "entry_fpr": float(entries[~real].mean()),
+    }
+
+
+def table_one(method, d=5000, m=1500, n=1500, relevant=0.05, edge_probability=0.1, lam=0.06):
+    """A fit at fixed λ with all its tests and the refit, against the product XXᵀ in the same process."""
+    data = make_regression(n, d, m, relevant=relevant, density=0.1, edge_probability=edge_probability, random_state=0)
+    _warm_up()
+    floor = product_seconds(data.X)
+    seconds, model = timed(lambda: NARD(method=method, lam=lam, refit=False).fit(data.X, data.Y))
+    return {
+        "seconds": seconds,
+        "product": floor,
+        "ratio": seconds / floor,
+        "converged": model.converged_,
+        "steps": model.n_iter_,
+        **_errors(model, data),
+    }
+
+
+def iteration(n, d, m=2000):
+    """One outer step of Sequential NARD after the cross-products, for N ≥ d."""
+    data = make_regression(n, d, m, relevant=0.05, density=0.1, edge_probability=0.02, random_state=0)
+    _warm_up()
+    prepared = Data(data.X - data.X.mean(axis=0), data.Y - data.Y.mean(axis=0))
+    products, _ = timed(lambda: (prepared.gram, prepared.xty(), prepared.yty))
+    cov_prior = make_covariance_prior(None, prepared.Y.var(axis=0))
+    rough = RoughPass(prepared, cov_prior)
+    problem = rough.problem(prepared, 0.06, make_alpha_prior(None, m), cov_prior)
+    start = starting_state(problem, rough, "sequential", 1e-4)
+    seconds, fit = timed(lambda: fit_sequential(problem, start, tol=1e-4))
+    return {"products": products, "seconds_per_step": seconds / max(1, fit.n_iter), "steps": fit.n_iter}
+
+
+def shares(method, lam=0.1, held_out=200):
+    """Five days of open, high, low and close of every A-share → next day's open; the last days are held out."""
+    X, Y, today = load_shares()
+    train, test = slice(0, len(X) - held_out), slice(len(X) - held_out, None)
+    _warm_up()
+    seconds, model = timed(lambda: NARD(method=method, lam=lam, refit=True).fit(X[train], Y[train]))
+    unit = Y[train].std(axis=0)
+
+    def error(prediction):
+        return float((((Y[test] - prediction) / unit) ** 2).mean())
+
+    posterior = X[test] @ model.posterior_coef_.T
+    posterior += Y[train].mean(axis=0) - model.posterior_coef_ @ X[train].mean(axis=0)
+    return {
+        "shape": [len(X[train]), X.shape[1], Y.shape[1]],
+        "seconds": seconds,
+        "converged": model.converged_,
+        "guarded": model.guarded_,
+        "active": int(model.active_.sum()),
+        "entries_per_output": float((model.sparse_coef_ != 0).sum(axis=1).mean()),
+        "residual_variance": float(np.diag(model.covariance_ / np.outer(unit, unit)).mean()),
+        "refit_error": error(model.predict(X[test])),
+        "posterior_error": error(posterior),
+        "naive_error": error(today[test]),
+    }
+
+
+def transcriptome(d=20000, m=200, n=350):
+    """Everything at its defaults: λ by five-fold cross-validation, and the refit compared."""
+    data = make_regression(n, d, m, relevant=40 / d, density=0.3, edge_probability=0.02, random_state=0)
+    _warm_up()
+    seconds, model = timed(lambda: NARD().fit(data.X, data.Y))
+    return {"seconds": seconds, "lams": len(model.lam_path_), "lam": model.lam_, **_errors(model, data)}
+
+
+def main():
+    name, arguments = sys.argv[1], json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+    result = globals()[name](**arguments)
+    result["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
