@@ -175,12 +175,12 @@ def iteration(n, d, m=2000):
     return {"products": products, "seconds_per_step": seconds / max(1, fit.n_iter), "steps": fit.n_iter}
 
 
-def shares(method, lam=0.1, held_out=200):
+def shares(method, lam=0.1, fdr=0.001, held_out=200):
     """Five days of open, high, low and close of every A-share → next day's open; the last days are held out."""
     X, Y, today = load_shares()
     train, test = slice(0, len(X) - held_out), slice(len(X) - held_out, None)
     _warm_up()
-    seconds, model = timed(lambda: NARD(method=method, lam=lam, refit=True).fit(X[train], Y[train]))
+    seconds, model = timed(lambda: NARD(method=method, lam=lam, fdr=fdr, refit=True).fit(X[train], Y[train]))
     unit = Y[train].std(axis=0)
 
     def error(prediction):

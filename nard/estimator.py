@@ -450,20 +450,35 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         state, scaler = fit.state, self._scaler
         found = find(problem, state, self.lam_, self.fdr)
         sparse = found.sparse
+        self._network = sparse.network if self.refit_ else state.network
+        # Findings are tested under the model that predicts.
+        if self.refit_:
+            inputs, entries = sparse.tests.inputs, sparse.tests.entries
+            covariance, degrees = sparse.residual_covariance, float(sparse.degrees.mean())
+            residuals = sparse.residuals(problem)
+        else:
+            inputs, entries = found.inputs, found.entries
+            covariance, degrees, residuals = found.residual_covariance, found.degrees, found.residuals
+        edges = edge_test(covariance, degrees, residuals, self._network)
+
+        # Arrays of this size are changed in place, and only where they are not zero: with tens of thousands of inputs
+        # and thousands of outputs each is more than a gigabyte.
         post = posterior(problem, state.alpha)
         mean = np.zeros((problem.d, problem.m))
         mean[post.active] = post.mean
-
-        weight_units = scaler.y_scale / scaler.x_scale[:, None]
-        self.posterior_coef_ = (mean * weight_units).T
-        self.sparse_coef_ = (sparse.coef * weight_units).T
+        for coefficients in (mean, sparse.coef):
+            used = np.flatnonzero(coefficients.any(axis=1))
+            coefficients[used] *= scaler.y_scale / scaler.x_scale[used, None]
+        for part in (entries.weight, entries.sd):
+            part *= scaler.y_scale
+            part /= scaler.x_scale[:, None]
+        self.posterior_coef_, self.sparse_coef_ = mean.T, sparse.coef.T
         self.coef_ = self.sparse_coef_ if self.refit_ else self.posterior_coef_
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
 
         units = np.outer(scaler.y_scale, scaler.y_scale)
-        self._network = sparse.network if self.refit_ else state.network
         self.precision_ = self._network.precision / units
         self.covariance_ = self._network.covariance * units
         self._column_covariance = None if self.refit_ else ColumnCovariance(problem, state.alpha)
@@ -472,17 +487,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_bound_ = fit.n_bound
         self.n_iter_ = fit.n_iter
         self.converged_ = fit.converged
-
-        # Findings are tested under the model that predicts.
-        if self.refit_:
-            inputs, entries = sparse.tests.inputs, sparse.tests.entries
-            residuals = problem.Y - problem.X @ sparse.coef
-            edges = edge_test(sparse.residual_covariance, float(sparse.degrees.mean()), residuals, sparse.network)
-        else:
-            inputs, entries = found.inputs, found.entries
-            edges = edge_test(found.residual_covariance, found.degrees, found.residuals, state.network)
-        self.input_test_ = inputs
-        self.entry_test_ = replace(entries, weight=entries.weight * weight_units, sd=entries.sd * weight_units)
+        self.input_test_, self.entry_test_ = inputs, entries
         self.edge_test_ = replace(edges, precision=edges.precision / units)
 
     def _inflation(self, features):

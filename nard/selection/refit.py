@@ -46,6 +46,9 @@ class SparseFit:
     degrees: np.ndarray
     tests: NetworkTests
 
+    def residuals(self, problem: Problem) -> np.ndarray:
+        return _residuals(problem, self.coef)
+
 
 class LeastSquaresOnSupport:
     """argmin over W with a given support (d×m) of Tr(Ω(Y−XW)ᵀ(Y−XW)), by conjugate gradients, for any Ω.
