@@ -260,10 +260,11 @@ def shares():
     header = ["method", "minutes", "peak memory, GB", "converged", "active inputs", "entries per output in the refit"]
     return (
         f"## A-shares: d = {d:,}, m = {m:,}, N = {n:,} and 200 days held out\n\n"
-        "Five days of open, high, low and close of every share → next day's open, λ = 0.1, `refit=True` on entries selected "
-        "at a false discovery rate of 0.001. Mean squared "
-        "error on the last 200 days, in units of the training variances, relative to “tomorrow's open = today's "
-        "close”.\n\n" + table([*header, "error of the refit", "error of the posterior mean"], rows) + "\n\n"
+        "Five days of open, high, low and close of every share → next day's open, λ = 0.1, `refit=True` on the entries "
+        "selected at a false discovery rate of 0.001. Mean squared error on the last 200 days, in units of the "
+        "training variances, relative to “tomorrow's open = today's close”.\n\n"
+        + table([*header, "error of the refit", "error of the posterior mean"], rows)
+        + "\n\n"
         "The evidence prefers a model that interpolates: every share's close matters for one output only, while an "
         "input's α is shared by all outputs, so nearly as many inputs as samples enter with dense weights. The sparse "
         "refit keeps the few entries that are significant.\n"

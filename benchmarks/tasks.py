@@ -42,11 +42,12 @@ def product_seconds(X) -> float:
     return timed(lambda: X @ X.T, repeats=5)[0]
 
 
-def network_problem(m, edge_probability, seed=0, n=1500):
-    """Correlations of n samples of a sparse network with unit variances."""
+def network_samples(m, edge_probability, seed=0, n=1500):
+    """Samples of a sparse network, standardised."""
     rng = np.random.default_rng(seed)
     covariance = np.linalg.inv(make_precision(m, edge_probability, rng))
-    return np.corrcoef((rng.standard_normal((n, m)) @ np.linalg.cholesky(covariance).T).T)
+    Z = rng.standard_normal((n, m)) @ np.linalg.cholesky(covariance).T
+    return (Z - Z.mean(axis=0)) / Z.std(axis=0)
 
 
 def matching_lam(S, edge_probability):
@@ -56,27 +57,26 @@ def matching_lam(S, edge_probability):
     return float(grid[np.argmin(np.abs(np.array(dense) - edge_probability))])
 
 
-def _sklearn(S, lam, objective):
+def _sklearn(Z, S, lam, objective):
     from sklearn.covariance import graphical_lasso as solve
 
     return solve(S, lam, tol=ACCURACY * abs(objective), max_iter=500)[1]
 
 
-def _gglasso(S, lam, objective):
+def _gglasso(Z, S, lam, objective):
     from gglasso.solver.single_admm_solver import ADMM_SGL
 
-    penalty = lam * (1 - np.eye(len(S)))
     tolerance = 1e-5
     solution, _ = ADMM_SGL(
-        S, lam, Omega_0=np.eye(len(S)), tol=tolerance, rtol=tolerance, lambda1_mask=penalty / lam, verbose=False
+        S, lam, Omega_0=np.eye(len(S)), tol=tolerance, rtol=tolerance, lambda1_mask=1.0 - np.eye(len(S)), verbose=False
     )
     return solution["Theta"]
 
 
-def _skglm(S, lam, objective):
+def _skglm(Z, S, lam, objective):
     from skglm.covariance import GraphicalLasso
 
-    return GraphicalLasso(alpha=lam, algo="dual", tol=ACCURACY, max_iter=500).fit(S).precision_
+    return GraphicalLasso(alpha=lam, algo="dual", tol=ACCURACY, max_iter=500).fit(Z).precision_
 
 
 PEERS = {"scikit-learn": _sklearn, "GGLasso": _gglasso, "skglm": _skglm}
@@ -84,7 +84,8 @@ PEERS = {"scikit-learn": _sklearn, "GGLasso": _gglasso, "skglm": _skglm}
 
 def compare_graphical_lassos(m, edge_probability, peers):
     """Seconds and relative errors of the objective: nard's, cold, and every peer's."""
-    S = network_problem(m, edge_probability)
+    Z = network_samples(m, edge_probability)
+    S = Z.T @ Z / len(Z)
     lam = matching_lam(S, edge_probability)
     L = lam * (1 - np.eye(m))
     exact = graphical_lasso(S, lam, tol=1e-9, max_iter=1000)
@@ -107,17 +108,11 @@ def compare_graphical_lassos(m, edge_probability, peers):
     for name in peers:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            PEERS[name](network_problem(20, 0.2), 0.1, 20.0)  # imports and compiles
-            seconds, precision = timed(lambda name=name: PEERS[name](S, lam, exact.objective))
+            PEERS[name](Z[:, :20], S[:20, :20], 0.2, 20.0)  # imports and compiles
+            seconds, precision = timed(lambda name=name: PEERS[name](Z, S, lam, exact.objective))
         error = (glasso_objective(S, L, np.ascontiguousarray(precision)) - exact.objective) / abs(exact.objective)
         out[name] = {"seconds": seconds, "error": float(error)}
     return out
-
-
-def first_solve():
-    """Import and a first small solve, as a new process meets them."""
-    S = np.array([[1.0, 0.5], [0.5, 1.0]])
-    return {"converged": graphical_lasso(S, 0.1).converged}
 
 
 def _warm_up():
