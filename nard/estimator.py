@@ -231,7 +231,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
             fit = minimise(
                 problem,
-                starting_state(problem, rough, self.method, self.tol),
+                starting_state(problem, rough, self.method, self.tol, watch),
                 self.method,
                 update=self.update,
                 order=self.order,

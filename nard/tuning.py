@@ -21,7 +21,7 @@ from nard.covariance import log_density, log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
 from nard.progress import SILENT, Watch
 from nard.scaling import Scaler
-from nard.selection import find
+from nard.selection import find, residuals_of
 
 __all__ = ["Settings", "Validation", "cross_validate", "ebic_path", "lam_grid"]
 
@@ -74,7 +74,7 @@ class _Fold:
     def sparse_score(self, state: State, lam: float) -> np.ndarray:
         """The same for the sparse refit at a state that the fold passed at λ."""
         sparse = find(self._problem(lam), state, lam, self.settings.fdr).sparse
-        residuals = self.Y_test - self.X_test @ sparse.coef
+        residuals = residuals_of(self.X_test, self.Y_test, sparse.coef)
         return log_density(residuals, sparse.network.precision, np.ones(len(residuals))) - self.log_units
 
 

@@ -9,7 +9,7 @@ def test_fit_task(method):
     found = tasks.table_one(method, d=60, m=10, n=50)
     assert found["converged"]
     assert found["ratio"] == pytest.approx(found["seconds"] / found["product"])
-    assert 1 <= found["inputs_found"] <= found["inputs_true"] == 3
+    assert 1 <= found["inputs_found"] <= found["inputs_true"]
 
 
 def test_graphical_lasso_task():
@@ -19,7 +19,7 @@ def test_graphical_lasso_task():
 
 
 def test_iteration_task():
-    assert tasks.iteration(100, 20, m=10)["steps"] >= 1
+    assert tasks.iteration(100, 20, m=10)["moves"] == 20
 
 
 def test_default_fit_task():

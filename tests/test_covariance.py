@@ -116,6 +116,7 @@ def test_same_input_same_bytes():
         (np.diag([1.0, 0.0]), 0.1, r"variables \[1\]"),
         (np.eye(2), -1.0, "≥ 0"),
         (np.eye(2), np.ones((3, 3)), "2×2"),
+        (np.eye(2), np.array([[0.0, 1.0], [2.0, 0.0]]), "symmetric"),
     ],
 )
 def test_errors_say_what_is_wrong(S, lam, message):
@@ -214,3 +215,35 @@ def test_newton_directions(dense, monkeypatch):
     certificate = glasso._Certificate(S, 0.05 * (1 - np.eye(25)), 1e-8)
     newton_ascent(S, certificate.L, feasible_start(S, certificate.L), certificate.judge, 200)
     assert certificate.gap <= 25e-8
+
+
+def test_start_of_another_size_is_an_error():
+    S = sample_covariance(5, 50, seed=8)
+    with pytest.raises(ValueError, match="3 variables, but S has 5"):
+        graphical_lasso(S, 0.1, init=graphical_lasso(S[:3, :3], 0.1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rank_deficient_path_of_penalties(seed):
+    """Warm starts on few samples, where Newton's method has to help: converged, and W exactly symmetric."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((int(rng.integers(3, 20)), int(rng.integers(5, 25))))
+    S, result = Z.T @ Z / len(Z), None
+    for lam in 10.0 ** rng.uniform(-4, -0.3) * np.array([10.0, 1.0]):
+        result = graphical_lasso(S, lam, init=result)
+        assert result.converged
+        np.testing.assert_array_equal(result.dual, result.dual.T)
+        np.testing.assert_array_equal(result.precision, result.precision.T)
+
+
+def test_one_sweep_is_judged_too():
+    S = sample_covariance(20, 40, seed=9)
+    with pytest.warns(ConvergenceWarning, match="after 1 steps"):
+        result = graphical_lasso(S, 0.02, tol=1e-12, max_iter=1)
+    assert np.isfinite(result.duality_gap)
+
+
+def test_penalties_above_improper_correlations():
+    result = graphical_lasso(np.array([[1.0, 5.0], [5.0, 1.0]]), 5.5)
+    np.testing.assert_array_equal(result.precision, np.eye(2))
+    assert result.duality_gap == 0

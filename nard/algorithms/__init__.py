@@ -83,15 +83,15 @@ def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior:
     return Problem(data, penalty, alpha_prior, cov_prior)
 
 
-def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float) -> State:
+def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float, watch: Watch = SILENT) -> State:
     """Sequential and hybrid start from the rough pass's inputs, the batch algorithms from all inputs at one α.
 
-    Under the rough pass's guard all start from its inputs.
+    Under the rough pass's guard all start from its inputs, and so they do if nothing is to follow.
 
     That α is the mean ‖x_i‖², at which an input alone would be shrunk by half. Ω starts diagonal for the batch
     algorithms, whose first steps settle α before they move it.
     """
-    if method in ("sequential", "hybrid") or problem.entry_threshold:
+    if method in ("sequential", "hybrid") or problem.entry_threshold or watch.stopped:
         alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
         coordinates = coordinates_at(problem, replace(rough.state, alpha=alpha))
         return State(alpha, update_network(problem, coordinates.scatter, None, tol), coordinates)

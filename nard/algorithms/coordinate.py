@@ -273,6 +273,11 @@ class Coordinates:
         self.S = self._form.squares()
         self._blocks = 0
 
+    def renew(self) -> None:
+        """:meth:`refresh`, unless nothing has moved since the last."""
+        if self._blocks:
+            self.refresh()
+
     def Q(self, index=slice(None)) -> np.ndarray:
         """Q_i = YᵀC⁻¹x_i of some inputs, one row each."""
         return self._form.rows(index)
@@ -325,19 +330,23 @@ class Coordinates:
                     break
                 size = self._move(candidates, best[candidates], gain[candidates], size, omega, Q2)
                 moves += size
+                if size == 0 and self._blocks == 0:
+                    break  # J is as low as floating point can tell
             elif gain[0] > min_gain:
-                moves += self._move(np.array([j]), best, gain, 1, omega, Q2)
-            if self._blocks >= self.refresh_every:
+                size = self._move(np.array([j]), best, gain, 1, omega, Q2)
+                moves += size
+            if self._blocks >= self.refresh_every or (size == 0 and self._blocks):
                 self.refresh()
                 Q2 = self._form.quadratic(omega)
-        if self._blocks and (np.diag(self.scatter) < _LITTLE_LEFT * np.diag(self.problem.yty)).any():
-            self.refresh()
+            size = max(1, size)
+        if (np.diag(self.scatter) < _LITTLE_LEFT * np.diag(self.problem.yty)).any():
+            self.renew()
         return moves
 
     def _move(self, candidates, new, gain, size, omega, Q2) -> int:
         """Moves up to ``size`` of the candidates, the first among them, to ``new``; Q2 = q_iᵀΩq_i follows.
 
-        Returns how many moved.
+        Returns how many moved: none if J would not fall, which drift of the statistics may promise wrongly.
         """
         directions = self._form.directions(candidates)
         overlap = self._form.overlap(directions, candidates)
@@ -355,8 +364,12 @@ class Coordinates:
             K = np.linalg.solve(inner, np.diag(delta[:b]))
             fall = np.vdot(K, H[:b, :b]) - self.problem.m * logdet
             fall += prior.penalty(self.alpha[index[:b]]) - prior.penalty(new[:b])
-            if b == 1 or (sign > 0 and fall >= _KEPT_PROMISE * gain[:b].sum()):
+            if sign > 0 and fall >= _KEPT_PROMISE * gain[:b].sum():
                 break
+            if b == 1:
+                if sign > 0 and fall > 0:
+                    break
+                return 0
             b //= 2
         K = 0.5 * (K + K.T)
         index, Q, directions = index[:b], Q[:b], directions[:, chosen[:b]]

@@ -252,6 +252,8 @@ def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLass
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tightening in (1.0, 1e-3):
             found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=200)
+            if found.n_iter == 0 and network is not None:
+                return network  # it is good enough as it is
             if found.objective <= before:
                 return found
     return network

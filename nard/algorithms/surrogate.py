@@ -57,8 +57,8 @@ class ActiveInputs:
 
     def __init__(self, problem: Problem, index: np.ndarray):
         self.problem, self.index = problem, index
-        self._xty = problem.xty(index)
         if problem.gram is not None:
+            self._xty = problem.xty(index)
             self._gram = problem.gram[np.ix_(index, index)]
         else:
             self._X = problem.X[:, index]

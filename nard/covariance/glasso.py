@@ -141,7 +141,8 @@ def _solve_component(S, L, init, tol, max_iter) -> tuple[_Certificate, int]:
         cold = logdet == -np.inf
     W = feasible_start(S, L) if cold else W.copy()
     # From a cold start one sweep is never enough.
-    steps = _climb_columns(certificate, W, B, 2 if cold else 1, min(max_iter, _MOST_SWEEPS))
+    sweeps = min(max_iter, _MOST_SWEEPS)
+    steps = _climb_columns(certificate, W, B, min(2, sweeps) if cold else 1, sweeps)
     if certificate.gap > certificate.target and steps < max_iter:
         W = certificate.W if np.isfinite(certificate.dual) else feasible_start(S, L)
         if np.isfinite(log_determinant(W)):
@@ -186,6 +187,8 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     True
     """
     S, L, variances = _correlations(S, lam)
+    if init is not None and init.precision.shape != S.shape:
+        raise ValueError(f"init is a result for {len(init.precision)} variables, but S has {len(S)}.")
     scale = np.sqrt(variances)
     m = len(S)
     labels = components(S, L)

@@ -53,6 +53,8 @@ def _iterative_direction(G, W, free):
     residual, D = np.where(free, G, 0.0), np.zeros_like(G)
     conditioned = np.where(free, W @ residual @ W, 0.0)
     direction, size = conditioned, np.vdot(residual, conditioned)
+    if size == 0.0:
+        return D, True
     target = _CG_TOL**2 * size
     for _ in range(_CG_STEPS):
         product = np.where(free, G @ direction @ G, 0.0)
@@ -94,7 +96,9 @@ def newton_ascent(S, L, W, judge, max_steps):
         free = off_diagonal & ~held & (L > 0)
         if judge(np.where(free, 0.0, G), W, value):
             return step
+        # Rounding must not make W asymmetric: its two halves would drift apart.
         D = _direction(G, W, free, exact)
+        D = 0.5 * (D + D.T)
         # What is held near a bound goes all the way.
         D[held] = np.where(G > 0, upper, lower)[held] - W[held]
         length = 1.0

@@ -7,8 +7,8 @@ from numba import njit
 
 __all__ = ["change_units", "components", "to_correlations"]
 
-# No |W_ij| and |S_ij| exceeds one on the scale of correlations, so that beyond this a penalty makes no difference.
-_LARGEST_PENALTY = 2.0
+# On the scale of correlations no |W_ij| exceeds one, so that a penalty this much above |S_ij| makes no difference.
+_LARGEST_SLACK = 1.0
 # Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
 _ASYMMETRY = 1e-8
 
@@ -32,7 +32,7 @@ def to_correlations(S, penalty, scale):
             correlation[j, i] = correlation[i, j]
             one, other = (penalty[0, 0], penalty[0, 0]) if len(penalty) == 1 else (penalty[i, j], penalty[j, i])
             L_symmetric &= one == other or abs(one - other) <= _ASYMMETRY * (one + other)
-            L[i, j] = min(one / units, _LARGEST_PENALTY)
+            L[i, j] = min(one / units, abs(correlation[i, j]) + _LARGEST_SLACK)
             L[j, i] = L[i, j]
     return correlation, L, S_symmetric, L_symmetric
 

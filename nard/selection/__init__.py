@@ -1,7 +1,7 @@
 """Findings with error rates: tests of inputs, entries of W and edges of Ω, and the sparse refit."""
 
 from nard.selection.find import Findings, find
-from nard.selection.refit import SparseFit, refit
+from nard.selection.refit import SparseFit, refit, residuals_of
 from nard.selection.significance import (
     EdgeTest,
     EntryTest,
@@ -25,5 +25,6 @@ __all__ = [
     "input_test",
     "qvalues",
     "refit",
+    "residuals_of",
     "two_sided",
 ]

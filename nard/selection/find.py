@@ -55,6 +55,7 @@ class Findings:
 def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
     """Everything that is tested at a fitted state."""
     coordinates = coordinates_at(problem, state)
+    coordinates.renew()
     inputs = input_test(problem, coordinates, state)
     scores = entry_scores(problem, coordinates, inputs.variance_factor)
     support = select(scores, (problem.d, problem.m), residual_degrees(problem, coordinates), fdr)

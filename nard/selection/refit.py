@@ -23,7 +23,7 @@ from nard.algorithms.evidence import Problem, State
 from nard.covariance import GraphicalLassoResult, graphical_lasso, inverse_spd
 from nard.selection.significance import EntryTest, InputTest, chunks, collect, select
 
-__all__ = ["SparseFit", "refit"]
+__all__ = ["SparseFit", "refit", "residuals_of"]
 
 _CG_TOL = 1e-8
 # What is only tested, or estimated once more, is known to well within its standard error at this.
@@ -47,7 +47,7 @@ class SparseFit:
     tests: NetworkTests
 
     def residuals(self, problem: Problem) -> np.ndarray:
-        return _residuals(problem, self.coef)
+        return residuals_of(problem.X, problem.Y, self.coef)
 
 
 class LeastSquaresOnSupport:
@@ -281,11 +281,12 @@ def _estimate(problem, support, lam, W, network, tol):
     """W on its support, and the network of its residuals with every output's degrees of freedom counted."""
     regression = LeastSquaresOnSupport(problem.X, problem.Y, support)
     W = regression.solve(network.precision, W, _ROUGH_CG_TOL)
-    residuals = _residuals(problem, W)
+    residuals = residuals_of(problem.X, problem.Y, W)
     # An output cannot be left with less than one degree of freedom, however many entries were selected for it.
     degrees = np.maximum(problem.n - 1.0 - support.sum(axis=0), 1.0)
     covariance = residuals.T @ residuals / np.sqrt(np.outer(degrees, degrees))
-    variances = np.maximum(np.diag(covariance), problem.data.variance_floor)
+    # The same floor as in J.
+    variances = np.diag(covariance) + problem.data.variance_floor
     np.fill_diagonal(covariance, variances)
     penalty = lam * np.sqrt(np.outer(variances, variances))
     network = graphical_lasso(covariance, penalty, init=network, max_iter=1000)
@@ -293,9 +294,10 @@ def _estimate(problem, support, lam, W, network, tol):
     return W, network, covariance, degrees
 
 
-def _residuals(problem, W):
+def residuals_of(X: np.ndarray, Y: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Y − XW for a W (d×m) with many zero rows."""
     used = np.flatnonzero(W.any(axis=1))
-    return problem.Y - problem.X[:, used] @ W[used]
+    return Y - X[:, used] @ W[used]
 
 
 def refit(problem: Problem, state: State, support: np.ndarray, lam: float, fdr: float) -> SparseFit:
@@ -307,7 +309,7 @@ def refit(problem: Problem, state: State, support: np.ndarray, lam: float, fdr: 
     W, network = None, state.network
     for _ in range(_ROUNDS):
         W, network, _, degrees = _estimate(problem, support, lam, W, network, _ROUGH_CG_TOL)
-        residuals = _residuals(problem, W)
+        residuals = residuals_of(problem.X, problem.Y, W)
         tests = NetworkTests(problem.X, directions, W, residuals, network.precision, support, degrees)
         support = tests.select(fdr)
     return SparseFit(*_estimate(problem, support, lam, W, network, _CG_TOL), tests)

@@ -99,7 +99,7 @@ def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
 
 
 def chunks(d: int) -> list[slice]:
-    """The inputs, some thousands at a time."""
+    """The inputs, about a thousand at a time."""
     return [slice(at, min(at + _CHUNK, d)) for at in range(0, d, _CHUNK)]
 
 
