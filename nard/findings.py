@@ -75,7 +75,7 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
             "precision": test.precision[rows, columns],
             "partial_correlation": np.clip(partial, -1.0, 1.0),
             "z": test.z[rows, columns],
-            "pvalue": test.pvalue[rows, columns],
+            "pvalue": two_sided(test.z[rows, columns], test.degrees),
         }
     )
     return _with_decision(table, fdr)

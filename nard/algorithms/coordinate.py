@@ -188,12 +188,17 @@ class _BySamples:
 
     def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
         self._X, n = problem.X, problem.n
+        # On the active inputs S_i = α_i(1 − α_iΣ_ii), without cancellation, if Σ is known.
+        self._active, self._active_squares = active, None
+        self._small = None
         if len(active) <= n:
             # C⁻¹ = I − X_A Σ X_Aᵀ, from the smaller matrix.
             X = problem.X[:, active] * alpha[active] ** -0.5
             inverse, self.logdet = inverse_and_logdet(np.eye(len(active)) + X.T @ X)
             self._inverse = np.eye(n) - (X @ inverse) @ X.T
-            self._active = active, alpha[active] * (1.0 - np.diag(inverse))
+            self._active_squares = alpha[active] * (1.0 - np.diag(inverse))
+            if len(active) <= n // 2:
+                self._small = X, inverse
         else:
             C = np.eye(n)
             for at in range(0, len(active), _CHUNK):
@@ -201,7 +206,6 @@ class _BySamples:
                 X = problem.X[:, some] * alpha[some] ** -0.5
                 C += X @ X.T
             self._inverse, self.logdet = inverse_and_logdet(C)
-            self._active = None
         self._Z = self._inverse @ problem.Y
         scatter = problem.Y.T @ self._Z
         self.scatter = 0.5 * (scatter + scatter.T)
@@ -215,13 +219,19 @@ class _BySamples:
         return out
 
     def squares(self) -> np.ndarray:
-        if self._active is None:
-            return self._forms(self._inverse)
-        active, exact = self._active  # α_i(1 − α_iΣ_ii), without cancellation
-        if not len(active):
-            return np.einsum("ij,ij->j", self._X, self._X)
-        out = self._forms(self._inverse)
-        out[active] = exact
+        if self._small is None:
+            out = self._forms(self._inverse)
+        else:
+            # With few active inputs it is cheaper to subtract what they explain.
+            X, inverse = self._small
+            out = np.empty(self._X.shape[1])
+            for at in range(0, len(out), _CHUNK):
+                some = self._X[:, at : at + _CHUNK]
+                cross = X.T @ some
+                out[at : at + _CHUNK] = np.einsum("ij,ij->j", some, some)
+                out[at : at + _CHUNK] -= np.einsum("ij,ij->j", cross, inverse @ cross)
+        if self._active_squares is not None:
+            out[self._active] = self._active_squares
         return out
 
     def quadratic(self, omega):

@@ -48,6 +48,7 @@ __all__ = [
 _VARIANCE_FLOOR = 1e-8
 # The graphical lasso is solved to this fraction of the accuracy asked of J.
 _NETWORK_FRACTION = 0.05
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -252,10 +253,10 @@ def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLass
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tightening in (1.0, 1e-3):
             found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=200)
-            if found.n_iter == 0 and network is not None:
-                return network  # it is good enough as it is
             if found.objective <= before:
                 return found
+            if found.objective <= before + _ROUNDING * abs(before):
+                return network  # it was good enough as it is
     return network
 
 

@@ -11,6 +11,7 @@ __all__ = ["change_units", "components", "to_correlations"]
 _LARGEST_SLACK = 1.0
 # Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
 _ASYMMETRY = 1e-8
+_TILE = 32
 
 
 @njit(cache=True)
@@ -22,18 +23,24 @@ def to_correlations(S, penalty, scale):
     m = len(S)
     correlation, L = np.empty((m, m)), np.empty((m, m))
     S_symmetric, L_symmetric = True, True
+    # Tile by tile, since one of S_ij and S_ji is far away in memory.
+    for top in range(0, m, _TILE):
+        for left in range(0, top + _TILE, _TILE):
+            for i in range(top, min(top + _TILE, m)):
+                for j in range(left, min(left + _TILE, i)):
+                    units = scale[i] * scale[j]
+                    S_symmetric &= abs(S[i, j] - S[j, i]) <= _ASYMMETRY * units
+                    correlation[i, j] = 0.5 * (S[i, j] + S[j, i]) / units
+                    correlation[j, i] = correlation[i, j]
+                    one, other = penalty[0, 0], penalty[0, 0]
+                    if len(penalty) > 1:
+                        one, other = penalty[i, j], penalty[j, i]
+                    L_symmetric &= one == other or abs(one - other) <= _ASYMMETRY * (one + other)
+                    L[i, j] = min(one / units, abs(correlation[i, j]) + _LARGEST_SLACK)
+                    L[j, i] = L[i, j]
     for i in range(m):
         correlation[i, i] = 1.0
         L[i, i] = 0.0
-        for j in range(i):
-            units = scale[i] * scale[j]
-            S_symmetric &= abs(S[i, j] - S[j, i]) <= _ASYMMETRY * units
-            correlation[i, j] = 0.5 * (S[i, j] + S[j, i]) / units
-            correlation[j, i] = correlation[i, j]
-            one, other = (penalty[0, 0], penalty[0, 0]) if len(penalty) == 1 else (penalty[i, j], penalty[j, i])
-            L_symmetric &= one == other or abs(one - other) <= _ASYMMETRY * (one + other)
-            L[i, j] = min(one / units, abs(correlation[i, j]) + _LARGEST_SLACK)
-            L[j, i] = L[i, j]
     return correlation, L, S_symmetric, L_symmetric
 
 

@@ -86,11 +86,15 @@ class EntryTest:
 
 @dataclass(frozen=True)
 class EdgeTest:
-    """De-sparsified precision, z and p-value of every pair of outputs, as m×m arrays."""
+    """De-sparsified precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom."""
 
     precision: np.ndarray
     z: np.ndarray
-    pvalue: np.ndarray
+    degrees: float
+
+    @property
+    def pvalue(self) -> np.ndarray:
+        return two_sided(self.z, self.degrees)
 
 
 def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
@@ -211,7 +215,7 @@ def edge_test(
     m = len(covariance)
     sd = np.sqrt(np.diag(covariance))
     if m == 1:
-        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), np.ones((1, 1)))
+        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
     units = np.outer(sd, sd)
     S = covariance / units
     penalty = np.sqrt(np.log(m) / degrees) * units
@@ -223,4 +227,4 @@ def edge_test(
     empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
     z = T / np.sqrt(np.maximum(gaussian, empirical) / degrees)
     np.fill_diagonal(z, 0.0)
-    return EdgeTest(T / units, z, two_sided(z, degrees))
+    return EdgeTest(T / units, z, degrees)
