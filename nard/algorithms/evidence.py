@@ -159,11 +159,10 @@ class Posterior:
     logdet: float
     scatter: np.ndarray
 
-    def leave_one_out(self, alpha: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """s_i = 1/Σ_ii − α_i and q_iᵀΩq_i, q_i = μ_i/Σ_ii, of the active inputs."""
-        s = 1.0 / self.sigma - alpha[self.active]
-        q2 = np.einsum("ij,ij->i", self.mean @ omega, self.mean) / self.sigma**2
-        return np.maximum(s, 0.0), q2
+    def weight(self, omega: np.ndarray) -> np.ndarray:
+        """μ_iᵀΩμ_i of the active inputs; with q_i = μ_i/Σ_ii also q_iᵀΩq_i = μ_iᵀΩμ_i/Σ_ii²."""
+        diagonal = np.count_nonzero(omega) == len(omega)
+        return np.einsum("ij,ij->i", self.mean * np.diag(omega) if diagonal else self.mean @ omega, self.mean)
 
 
 class ColumnCovariance:

@@ -19,23 +19,25 @@ from nard.progress import SILENT, Watch
 __all__ = ["fit_full"]
 
 _HALVINGS = 4
+# An input with s_i below this fraction of its α_i is shrunk to nearly nothing.
+_HARDLY_USED = 0.1
 
 
 def _batch_update(problem: Problem, post: Posterior, alpha: np.ndarray, omega: np.ndarray, update: str) -> np.ndarray:
     """The proposed α of the active inputs."""
     prior, m = problem.alpha_prior, problem.m
     old = alpha[post.active]
-    weight = np.einsum("ij,ij->i", post.mean @ omega, post.mean)
+    weight = post.weight(omega)
     em = (m + 2.0 * prior.a - 2.0) / (m * post.sigma + weight + 2.0 * prior.b)
     if update == "em":
         return em
-    s, q2 = post.leave_one_out(alpha, omega)
+    s, q2 = np.maximum(1.0 / post.sigma - old, 0.0), weight / post.sigma**2
     numerator = m * s / (old + s) + 2.0 * (prior.a - 1.0)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mackay = np.where(numerator > 0, numerator / (weight + 2.0 * prior.b), em)
     # An input that J would rather do without, and that hardly matters any more, is pruned outright.
     if prior.is_flat:
-        mackay[(q2 <= m * s) & (s < 1e-2 * old)] = np.inf
+        mackay[(q2 <= m * s) & (s < _HARDLY_USED * old)] = np.inf
     return mackay
 
 
