@@ -25,7 +25,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-calibrate: $(INSTALLED)  ## realised error rates on simulated data (about ten minutes)
+calibrate: $(INSTALLED)  ## realised error rates on simulated data (a minute or two)
 	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py
 
 bench: $(INSTALLED)  ## speed against peers and floors, written to benchmarks/RESULTS.md (about an hour)

@@ -44,7 +44,7 @@ class RoughPass:
         # Once the fit is suspicious it need not go on.
         state = _rough_fit(problem, watch, _SUSPICIOUS if problem.d >= problem.n else MOST_USED)
         self.entry_threshold = 0.0
-        if problem.d >= problem.n and state.coordinates.used >= _SUSPICIOUS * problem.n:
+        if problem.d >= problem.n and state.coordinates.capped:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
             state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold), watch, MOST_USED)
         self.state = state

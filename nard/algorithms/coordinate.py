@@ -272,6 +272,8 @@ class Coordinates:
         self.problem = problem
         self.alpha = alpha.copy()
         self.refresh_every = refresh_every
+        # Whether a sweep met its limit on the degrees of freedom.
+        self.capped = False
         self.refresh()
 
     def refresh(self) -> None:
@@ -332,6 +334,7 @@ class Coordinates:
                 looked_at = slice(j, j + 1)
             best, gain = self._score(Q2, looked_at)
             if self.used >= most_used:
+                self.capped = True
                 gain[best < self.alpha[looked_at]] = 0.0
             if visits is None:
                 size = min(2 * size, largest, max_moves - moves)
