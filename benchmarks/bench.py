@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,19 +34,27 @@ METHODS = ("sequential", "hybrid", "full", "surrogate")
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 COLOURS = {"sequential": "#0072B2", "hybrid": "#009E73", "full": "#D55E00", "surrogate": "#CC79A7"}
 MARKERS = {"sequential": "o", "hybrid": "s", "full": "^", "surrogate": "D"}
+PYTHON_PEERS, R_PEERS = ("scikit-learn", "GGLasso", "skglm"), ("R glasso", "R huge")
 # m, edge probability, and the peers that end within minutes there.
 NETWORKS = [
-    (20, 0.20, ("scikit-learn", "GGLasso", "skglm")),
-    (50, 0.10, ("scikit-learn", "GGLasso", "skglm")),
-    (100, 0.10, ("scikit-learn", "GGLasso", "skglm")),
-    (200, 0.05, ("scikit-learn", "GGLasso", "skglm")),
-    (500, 0.02, ("scikit-learn", "GGLasso", "skglm")),
-    (1000, 0.02, ("scikit-learn", "GGLasso")),
+    (20, 0.20, PYTHON_PEERS + R_PEERS),
+    (50, 0.10, PYTHON_PEERS + R_PEERS),
+    (100, 0.10, PYTHON_PEERS + R_PEERS),
+    (200, 0.05, PYTHON_PEERS + R_PEERS),
+    (500, 0.02, PYTHON_PEERS + R_PEERS),
+    (1000, 0.02, ("scikit-learn", "GGLasso", *R_PEERS)),
     (1000, 0.10, ("scikit-learn", "GGLasso")),
     (1500, 0.02, ("scikit-learn", "GGLasso")),
     (1500, 0.10, ("scikit-learn", "GGLasso")),
     (2000, 0.02, ("scikit-learn", "GGLasso")),
 ]
+PEER_STYLES = {
+    "scikit-learn": ("#0072B2", "o"),
+    "GGLasso": ("#D55E00", "s"),
+    "skglm": ("#009E73", "^"),
+    "R glasso": ("#CC79A7", "D"),
+    "R huge": ("#E69F00", "v"),
+}
 GROWTH = (1500, 5000, 10000, 20000)
 # Seconds per iteration in the paper's table for N = 20,000 and m = 2,000, on its machine: their shape is compared.
 PAPER = {
@@ -95,13 +104,28 @@ def machine():
     )
 
 
+def r_packages():
+    """Which of R's packages are there."""
+    names = {peer: peer.split()[1] for peer in R_PEERS}
+    if shutil.which("Rscript") is None:
+        return []
+    code = "cat(sapply(c({}), requireNamespace, quietly=TRUE))".format(
+        ", ".join(f"'{name}'" for name in names.values())
+    )
+    found = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, check=True).stdout.split()
+    return [peer for peer, there in zip(names, found, strict=True) if there == "TRUE"]
+
+
 def glasso():
     rows, ratios = [], {}
+    there = [*PYTHON_PEERS, *r_packages()]
     for m, p, peers in NETWORKS:
-        found = run("compare_graphical_lassos", m=m, edge_probability=p, peers=peers)
+        found = run(
+            "compare_graphical_lassos", m=m, edge_probability=p, peers=[peer for peer in peers if peer in there]
+        )
         own = found["nard"]["seconds"]
         cells = []
-        for peer in ("scikit-learn", "GGLasso", "skglm"):
+        for peer in there:
             if peer in found:
                 ratio = found[peer]["seconds"] / own
                 cells.append(f"{ratio:.1f} ({found[peer]['error']:.0e})")
@@ -115,44 +139,29 @@ def glasso():
                 *(f"{own / found['Cholesky']['seconds']:.0f}", f"{found['warm_over_cold']:.2f}"),
             ]
         )
-    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    for peer, colour, marker in (
-        ("scikit-learn", "#0072B2", "o"),
-        ("GGLasso", "#D55E00", "s"),
-        ("skglm", "#009E73", "^"),
-    ):
-        points = ratios.get(peer, [])
-        sparse = [(m, r) for m, p, r in points if p != 0.10 or m <= 100]
-        dense = [(m, r) for m, p, r in points if p == 0.10 and m > 100]
+    fig, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
+    for peer, points in ratios.items():
+        colour, marker = PEER_STYLES[peer]
+        sparse = [(m, ratio) for m, p, ratio in points if p != 0.10 or m <= 100]
+        dense = [(m, ratio) for m, p, ratio in points if p == 0.10 and m > 100]
         ax.plot(*zip(*sparse, strict=True), marker=marker, color=colour, label=peer)
         if dense:
-            ax.plot(
-                *zip(*dense, strict=True), marker=marker, color=colour, mfc="white", ls=":", label=f"{peer}, 10 % edges"
-            )
+            style = {"marker": marker, "color": colour, "mfc": "white", "ls": ":"}
+            ax.plot(*zip(*dense, strict=True), **style, label=f"{peer}, 10 % edges")
     ax.axhline(1.0, color="0.5", lw=0.8)
     ax.set(xscale="log", yscale="log", xlabel="variables m", ylabel="time relative to nard's")
     ax.set_title("Graphical lasso, cold")
     ax.legend(frameon=False, fontsize=8)
     save(fig, "graphical_lasso")
-    header = [
-        "m",
-        "edge probability",
-        "λ",
-        "nard's error",
-        "scikit-learn",
-        "GGLasso",
-        "skglm",
-        "in Cholesky factors",
-        "warm/cold",
-    ]
+    header = ["m", "edge probability", "λ", "nard's error", *there, "in Cholesky factors", "warm/cold"]
     return (
         "## Graphical lasso\n\n"
         "Times of the peers relative to nard's, cold, in the same process (the shortest of three runs of each up to "
-        "m = 500, one run beyond); in parentheses the relative error of the objective that each reached (scikit-learn "
-        "at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, skglm's dual algorithm at tol = 1e-4). nard's "
-        "time includes the covariance. Then it is given in units of one "
-        "Cholesky factor, and the time to solve again (without the covariance), from the last solution, after S moved "
-        "by 1 % of its norm, relative to a cold solve.\n\n"
+        "m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of the objective that each "
+        "reached (scikit-learn at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, skglm's dual algorithm "
+        "at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). nard's time includes the covariance. Then it "
+        "is given in units of one Cholesky factor. Last comes the time to solve again (without the covariance), from "
+        "the last solution, after S moved by 1 % of its norm, relative to a cold solve.\n\n"
         + table(header, rows)
         + "\n\n![ratios](figures/graphical_lasso.png)\n"
     )

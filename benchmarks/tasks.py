@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -58,6 +60,7 @@ def matching_lam(S, edge_probability):
     return float(grid[np.argmin(np.abs(np.array(dense) - edge_probability))])
 
 
+# Every peer gets samples, their correlations, λ and the optimal objective, and returns its precision matrix.
 def _sklearn(Z, S, lam, objective):
     from sklearn.covariance import graphical_lasso as solve
 
@@ -67,17 +70,44 @@ def _sklearn(Z, S, lam, objective):
 def _gglasso(Z, S, lam, objective):
     from gglasso.solver.single_admm_solver import ADMM_SGL
 
-    tolerance = 1e-5
-    solution, _ = ADMM_SGL(
-        S, lam, Omega_0=np.eye(len(S)), tol=tolerance, rtol=tolerance, lambda1_mask=1.0 - np.eye(len(S)), verbose=False
-    )
-    return solution["Theta"]
+    mask, tol = 1.0 - np.eye(len(S)), 1e-5
+    return ADMM_SGL(S, lam, Omega_0=np.eye(len(S)), tol=tol, rtol=tol, lambda1_mask=mask)[0]["Theta"]
 
 
 def _skglm(Z, S, lam, objective):
     from skglm.covariance import GraphicalLasso
 
     return GraphicalLasso(alpha=lam, algo="dual", tol=ACCURACY, max_iter=500).fit(Z).precision_
+
+
+# huge penalises the diagonal too, which a smaller one of S makes up for.
+_R_CALLS = {
+    "R glasso": "library(glasso); run <- function(S, lam) glasso(S, lam, thr=1e-2, penalize.diagonal=FALSE)$wi",
+    "R huge": "library(huge); run <- function(S, lam) "
+    "as.matrix(huge(S - diag(lam, nrow(S)), lambda=lam, method='glasso', verbose=FALSE)$icov[[1]])",
+}
+_R_SCRIPT = """
+suppressMessages({{{call}}})
+S <- matrix(readBin("{folder}/S", "double", {m} * {m}), {m})
+seconds <- Inf
+for (k in 1:{repeats})
+    seconds <- min(seconds, system.time(for (i in 1:{often}) P <- run(S, {lam}))[["elapsed"]] / {often})
+writeBin(c(seconds, as.double(P)), "{folder}/P")
+"""
+
+
+def _in_r(name, S, lam, repeats):
+    """Seconds, by R's own clock, and precision matrix of a package of R's."""
+    m = len(S)
+    with tempfile.TemporaryDirectory() as folder:
+        S.tofile(f"{folder}/S")
+        # R's clock counts milliseconds, which small problems do not last.
+        often = max(1, 2000 // m**2 * 20)
+        script = _R_SCRIPT.format(call=_R_CALLS[name], folder=folder, m=m, lam=lam, repeats=repeats, often=often)
+        subprocess.run(["Rscript", "-e", script], check=True, stdout=subprocess.DEVNULL)
+        found = np.fromfile(f"{folder}/P")
+    P = found[1:].reshape(m, m)
+    return found[0], 0.5 * (P + P.T)
 
 
 PEERS = {"scikit-learn": _sklearn, "GGLasso": _gglasso, "skglm": _skglm}
@@ -104,14 +134,18 @@ def compare_graphical_lassos(m, edge_probability, peers):
     moved += moved.T
     np.fill_diagonal(moved, 0.0)
     moved *= 0.01 * np.linalg.norm(S) / np.linalg.norm(moved)
-    cold, _ = timed(lambda: graphical_lasso(S + moved, lam, tol=tol), repeats=5)
-    warm, _ = timed(lambda: graphical_lasso(S + moved, lam, tol=tol, init=found), repeats=5)
+    moved += S
+    cold, _ = timed(lambda: graphical_lasso(moved, lam, tol=tol), repeats=5)
+    warm, _ = timed(lambda: graphical_lasso(moved, lam, tol=tol, init=found), repeats=5)
     out["warm_over_cold"] = warm / cold
     for name in peers:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            PEERS[name](Z[:, :20], S[:20, :20], 0.2, 20.0)  # imports and compiles
-            seconds, precision = timed(lambda name=name: PEERS[name](Z, S, lam, exact.objective), repeats)
+            if name in _R_CALLS:
+                seconds, precision = _in_r(name, S, lam, repeats)
+            else:
+                PEERS[name](Z[:, :20], S[:20, :20], 0.2, 20.0)  # imports and compiles
+                seconds, precision = timed(lambda name=name: PEERS[name](Z, S, lam, exact.objective), repeats)
         error = (glasso_objective(S, L, np.ascontiguousarray(precision)) - exact.objective) / abs(exact.objective)
         out[name] = {"seconds": seconds, "error": float(error)}
     return out
