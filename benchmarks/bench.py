@@ -55,7 +55,7 @@ PEER_STYLES = {
     "R glasso": ("#CC79A7", "D"),
     "R huge": ("#E69F00", "v"),
 }
-GROWTH = (1500, 5000, 10000, 20000)
+GROWTH = (1500, 5000, 20000)
 # Seconds per iteration in the paper's table for N = 20,000 and m = 2,000, on its machine: their shape is compared.
 PAPER = {
     "d": (500, 1000, 2000, 5000, 10000, 15000, 20000, 30000),

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nard import graphical_lasso
 from nard.covariance import glasso, glasso_objective, newton
-from nard.covariance.newton import feasible_start, newton_ascent
+from nard.covariance.newton import newton_ascent
+from nard.covariance.screening import feasible_start
 from nard.simulate import make_precision
 
 

@@ -18,6 +18,7 @@ __all__ = ["into_box", "linear_terms", "precision_from_columns", "sweep_columns"
 
 _MAX_PASSES = 100
 _MAX_ROUNDS = 10
+_TILE = 32
 # Sums may be reordered to use vector instructions; infinities and NaN keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -131,11 +132,15 @@ def precision_from_columns(W, B):
                 left -= W[j, i] * B[j, i]
         diagonal[j] = 1.0 / left
     omega = np.empty((m, m))
+    # Tile by tile, since one of B_ij and B_ji is far away in memory.
+    for top in range(0, m, _TILE):
+        for left in range(0, top + _TILE, _TILE):
+            for i in range(top, min(top + _TILE, m)):
+                for j in range(left, min(left + _TILE, i)):
+                    omega[i, j] = -0.5 * (B[j, i] * diagonal[j] + B[i, j] * diagonal[i])
+                    omega[j, i] = omega[i, j]
     for i in range(m):
         omega[i, i] = diagonal[i]
-        for j in range(i):
-            omega[i, j] = -0.5 * (B[j, i] * diagonal[j] + B[i, j] * diagonal[i])
-            omega[j, i] = omega[i, j]
     return omega
 
 

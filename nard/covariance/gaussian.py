@@ -12,16 +12,27 @@ from scipy.linalg import lapack
 
 __all__ = ["inverse_and_logdet", "inverse_spd", "log_density", "log_determinant", "solve_spd"]
 
-# From this size on an inverse from SciPy's Cholesky factor, three times quicker than NumPy's, is worth the change.
-_LARGE = 600
+# From this size on SciPy's factors and inverses, up to three times quicker than NumPy's, are worth the change.
+_LARGE = 400
+
+
+def _scipy_factor(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Cholesky factor in the lower half, and whether it failed. The transpose of a symmetric matrix saves a copy."""
+    return lapack.dpotrf(A.T, lower=1, clean=0)
 
 
 def log_determinant(A: np.ndarray) -> float:
     """ln|A| of a symmetric matrix, −inf where it is not positive definite."""
-    try:
-        return 2.0 * float(np.log(np.diag(np.linalg.cholesky(A))).sum())
-    except np.linalg.LinAlgError:
-        return -np.inf
+    if len(A) < _LARGE:
+        try:
+            factor = np.linalg.cholesky(A)
+        except np.linalg.LinAlgError:
+            return -np.inf
+    else:
+        factor, failed = _scipy_factor(A)
+        if failed:
+            return -np.inf
+    return 2.0 * float(np.log(np.diag(factor)).sum())
 
 
 def inverse_and_logdet(A: np.ndarray) -> tuple[np.ndarray, float]:
@@ -30,14 +41,13 @@ def inverse_and_logdet(A: np.ndarray) -> tuple[np.ndarray, float]:
         logdet = 2.0 * float(np.log(np.diag(np.linalg.cholesky(A))).sum())
         inverse = np.linalg.inv(A)
         return 0.5 * (inverse + inverse.T), logdet
-    chol, failed = lapack.dpotrf(A, lower=1)
+    factor, failed = _scipy_factor(A)
     if failed:
         raise np.linalg.LinAlgError(f"The matrix is not positive definite (leading minor {failed}).")
-    logdet = 2.0 * float(np.log(np.diag(chol)).sum())
-    inverse, _ = lapack.dpotri(chol, lower=1, overwrite_c=1)
-    # dpotri fills the lower half only; the other is zero here.
-    inverse += np.tril(inverse, -1).T
-    return inverse, logdet
+    logdet = 2.0 * float(np.log(np.diag(factor)).sum())
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse)
+    return lower + np.tril(lower, -1).T, logdet
 
 
 def inverse_spd(A: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ import numpy as np
 
 from nard.covariance.columns import into_box, linear_terms, precision_from_columns, sweep_columns, warm_start
 from nard.covariance.gaussian import inverse_spd, log_determinant
-from nard.covariance.newton import feasible_start, newton_ascent
-from nard.covariance.screening import change_units, components, to_correlations
+from nard.covariance.newton import newton_ascent
+from nard.covariance.screening import change_units, components, feasible_start, to_correlations
 
 __all__ = ["GraphicalLassoResult", "glasso_objective", "graphical_lasso"]
 

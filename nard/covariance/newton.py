@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from nard.covariance.gaussian import inverse_spd, log_determinant
 
-__all__ = ["feasible_start", "newton_ascent"]
+__all__ = ["newton_ascent"]
 
 # An entry within this fraction of its penalty of a bound counts as being there.
 _NEAR = 1e-3
@@ -24,17 +24,6 @@ _CG_TOL = 0.1
 _CG_STEPS = 30
 _SHORTEST_STEP = 1e-10
 _ARMIJO = 1e-4
-
-
-def feasible_start(S: np.ndarray, L: np.ndarray) -> np.ndarray:
-    """W_ij = τ_iτ_jS_ij, τ_i² = 1 − min(1, min_j L_ij/|S_ij|): in the box; positive definite if S ⪰ 0 and L > 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(S != 0.0, L / np.abs(S), np.inf)
-    np.fill_diagonal(room, np.inf)
-    tau = np.sqrt(1.0 - np.minimum(1.0, room.min(axis=1)))
-    W = S * np.outer(tau, tau)
-    np.fill_diagonal(W, np.diag(S))
-    return W
 
 
 def _dense_direction(G, free):

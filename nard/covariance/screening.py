@@ -1,11 +1,11 @@
-"""From a covariance to correlations and their connected components, each in one pass over the matrix."""
+"""From a covariance to correlations, their connected components and a start, each in one pass over the matrix."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-__all__ = ["change_units", "components", "to_correlations"]
+__all__ = ["change_units", "components", "feasible_start", "to_correlations"]
 
 # On the scale of correlations no |W_ij| exceeds one, so that a penalty this much above |S_ij| makes no difference.
 _LARGEST_SLACK = 1.0
@@ -42,6 +42,25 @@ def to_correlations(S, penalty, scale):
         correlation[i, i] = 1.0
         L[i, i] = 0.0
     return correlation, L, S_symmetric, L_symmetric
+
+
+@njit(cache=True)
+def feasible_start(S, L):
+    """W_ij = τ_iτ_jS_ij, τ_i² = 1 − min(1, min_j L_ij/|S_ij|): in the box; positive definite if S ⪰ 0 and L > 0."""
+    m = len(S)
+    tau, W = np.empty(m), np.empty((m, m))
+    for i in range(m):
+        room = 1.0
+        for j in range(m):
+            # The comparison spares most divisions.
+            if i != j and L[i, j] < room * abs(S[i, j]):
+                room = L[i, j] / abs(S[i, j])
+        tau[i] = np.sqrt(1.0 - room)
+    for i in range(m):
+        for j in range(m):
+            W[i, j] = S[i, j] * (tau[i] * tau[j])
+        W[i, i] = S[i, i]
+    return W
 
 
 @njit(cache=True)
