@@ -42,7 +42,7 @@ NETWORKS = [
     (100, 0.10, PYTHON_PEERS + R_PEERS),
     (200, 0.05, PYTHON_PEERS + R_PEERS),
     (500, 0.02, PYTHON_PEERS + R_PEERS),
-    (1000, 0.02, ("scikit-learn", "GGLasso", *R_PEERS)),
+    (1000, 0.02, ("scikit-learn", "GGLasso", "R glasso")),
     (1000, 0.10, ("scikit-learn", "GGLasso")),
     (1500, 0.02, ("scikit-learn", "GGLasso")),
     (1500, 0.10, ("scikit-learn", "GGLasso")),
@@ -159,8 +159,8 @@ def glasso():
         "Times of the peers relative to nard's, cold, in the same process (the shortest of three runs of each up to "
         "m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of the objective that each "
         "reached (scikit-learn at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, skglm's dual algorithm "
-        "at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). nard's time includes the covariance. Then it "
-        "is given in units of one Cholesky factor. Last comes the time to solve again (without the covariance), from "
+        "at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). Then nard's time "
+        "is given in units of one Cholesky factor. Last comes the time to solve again, from "
         "the last solution, after S moved by 1 % of its norm, relative to a cold solve.\n\n"
         + table(header, rows)
         + "\n\n![ratios](figures/graphical_lasso.png)\n"
