@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 from nard.covariance import inverse_spd
 from nard.validation import require
 
-__all__ = ["Regression", "make_precision", "make_regression"]
+__all__ = ["Regression", "draw_residuals", "make_precision", "make_regression", "precision_of_graph"]
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,71 @@ def make_precision(m, edge_probability, rng, weight_range=(0.3, 0.8), min_eigenv
     >>> np.diag(np.linalg.inv(omega)).round(6)
     array([1., 1., 1., 1., 1.])
     """
-    upper = np.triu(rng.random((m, m)) < edge_probability, 1)
-    entries = rng.uniform(*weight_range, (m, m)) * rng.choice([-1.0, 1.0], (m, m))
-    omega = np.where(upper, entries, 0.0)
+    return precision_of_graph(rng.random((m, m)) < edge_probability, rng, weight_range, min_eigenvalue)
+
+
+def precision_of_graph(upper, rng, weight_range=(0.3, 0.8), min_eigenvalue=0.5) -> np.ndarray:
+    """A precision matrix with unit variances on a given graph.
+
+    Parameters
+    ----------
+    upper : ndarray of bool, shape (m, m)
+        Which pairs are edges; only what is above the diagonal counts.
+    rng : numpy.random.Generator
+        Source of randomness.
+    weight_range : (float, float), default=(0.3, 0.8)
+        Range of the absolute off-diagonal entries, before scaling; their signs are random.
+    min_eigenvalue : float, default=0.5
+        Smallest eigenvalue, before scaling.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        The precision matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nard.simulate import precision_of_graph
+    >>> chain = np.eye(4, k=1, dtype=bool)
+    >>> int((precision_of_graph(chain, np.random.default_rng(0)) != 0).sum())
+    10
+    """
+    entries = rng.uniform(*weight_range, upper.shape) * rng.choice([-1.0, 1.0], upper.shape)
+    omega = np.where(np.triu(upper, 1), entries, 0.0)
     omega += omega.T
-    omega += (min_eigenvalue - np.linalg.eigvalsh(omega)[0]) * np.eye(m)
+    omega += (min_eigenvalue - np.linalg.eigvalsh(omega)[0]) * np.eye(len(omega))
     sd = np.sqrt(np.diag(inverse_spd(omega)))
     return omega * np.outer(sd, sd)
+
+
+def draw_residuals(omega, n_samples, rng) -> np.ndarray:
+    """Samples of N(0, Ω⁻¹).
+
+    Parameters
+    ----------
+    omega : ndarray of shape (m, m)
+        Ω.
+    n_samples : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, m)
+        One sample per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nard.simulate import draw_residuals
+    >>> draw_residuals(np.eye(2), 3, np.random.default_rng(0)).shape
+    (3, 2)
+    """
+    # Columns of L⁻ᵀz have covariance (LLᵀ)⁻¹ = Ω⁻¹.
+    noise = rng.standard_normal((len(omega), n_samples))
+    return solve_triangular(cholesky(omega, lower=True), noise, lower=True, trans="T").T
 
 
 def make_regression(
@@ -152,7 +210,5 @@ def make_regression(
         innovation = np.sqrt(1.0 - feature_correlation**2)
         X[:, 1:] *= innovation
         X = lfilter([1.0], [1.0, -feature_correlation], X, axis=1)
-    # Columns of L⁻ᵀz have covariance (LLᵀ)⁻¹ = Ω⁻¹.
-    noise = rng.standard_normal((n_targets, n_samples))
-    E = solve_triangular(cholesky(omega, lower=True), noise, lower=True, trans="T").T
+    E = draw_residuals(omega, n_samples, rng)
     return Regression(X, X @ W.T + E, W, omega, inverse_spd(omega))

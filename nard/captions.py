@@ -1,0 +1,71 @@
+"""Short texts made from results: what a figure stands on, and a plain paragraph about each cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+__all__ = ["cohort_paragraph", "origin"]
+
+_METHODS = {name: f"NARD {name}" for name in ("sequential", "full", "surrogate", "hybrid")}
+_STRONGEST = 3
+
+
+def origin(summaries: Sequence[Mapping], method: str | None = None) -> str:
+    """What a figure was made from; simulated data are called so first."""
+    made_up = [summary["simulated"] for summary in summaries]
+    parts = []
+    if all(made_up):
+        parts.append("SIMULATED DATA")
+    elif any(made_up):
+        names = ", ".join(summary["title"] for summary in summaries if summary["simulated"])
+        parts.append(f"SIMULATED DATA in {names}")
+    if len(summaries) == 1:
+        parts.append(f"{summaries[0]['title']}, {summaries[0]['n_samples']} samples")
+    else:
+        parts.append(f"{len(summaries)} cohorts")
+    if method:
+        parts.append(_METHODS.get(method, method))
+    return " – ".join(parts)
+
+
+def cohort_paragraph(
+    summary: Mapping, fit: Mapping, held_out: Mapping, features: pd.DataFrame, associations: pd.DataFrame, edges: pd.DataFrame
+) -> str:
+    """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
+    inputs, outputs = ("genes", "proteins") if summary["kind"] == "omics" else ("molecular phenotypes", "macro phenotypes")
+    found = fit["found"]
+    sentences = [
+        f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
+        f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}.",
+        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one of "
+        f"the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
+        f"connected once the {inputs} are accounted for.",
+    ]
+    strongest = associations[associations["selected"]].head(_STRONGEST)
+    if len(strongest):
+        listed = _listed(f"{row.feature} → {row.target} ({_signed(row.weight)})" for row in strongest.itertuples())
+        sentences.append(f"The surest associations are {listed}, in standard deviations.")
+    strongest = edges[edges["selected"]].head(_STRONGEST)
+    if len(strongest):
+        listed = _listed(
+            f"{row.source} – {row.target} ({_signed(row.partial_correlation)})" for row in strongest.itertuples()
+        )
+        sentences.append(f"The surest edges are {listed}, as partial correlations.")
+    sentences.append(
+        f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of an average "
+        f"one of the {outputs}."
+    )
+    if not fit["converged"]:
+        sentences.append("The fit has not converged: read these figures with caution.")
+    return " ".join(sentences)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _listed(items) -> str:
+    items = list(items)
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

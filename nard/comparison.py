@@ -1,0 +1,148 @@
+"""Findings compared: between methods, between cohorts, with the truth, and with themselves on subsamples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import KFold
+
+__all__ = [
+    "agreement",
+    "association_set",
+    "edge_set",
+    "explained_by",
+    "feature_set",
+    "held_out",
+    "jaccard",
+    "jaccard_table",
+    "recovery",
+    "selection_frequency",
+]
+
+KINDS = ("associations", "edges")
+_FOLDS = 5
+
+
+def association_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
+    """The selected (feature, target) pairs; all rows of a table that has no column ``selected``."""
+    rows = table[table["selected"]] if "selected" in table else table
+    return frozenset(zip(rows["feature"].astype(str), rows["target"].astype(str), strict=True))
+
+
+def edge_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
+    """The selected pairs of targets, each in alphabetical order; all rows of a table that has no column ``selected``."""
+    rows = table[table["selected"]] if "selected" in table else table
+    pairs = zip(rows["source"].astype(str), rows["target"].astype(str), strict=True)
+    return frozenset(tuple(sorted(pair)) for pair in pairs)
+
+
+def feature_set(table: pd.DataFrame) -> frozenset[str]:
+    """The selected features; those with any association if the table is one of true associations."""
+    rows = table[table["selected"]] if "selected" in table else table
+    return frozenset(rows["feature"].astype(str))
+
+
+def jaccard(a: Collection, b: Collection) -> float:
+    """|a ∩ b| / |a ∪ b|; two empty sets agree.
+
+    Examples
+    --------
+    >>> jaccard({1, 2, 3}, {2, 3, 4}), jaccard(set(), set())
+    (0.5, 1.0)
+    """
+    a, b = set(a), set(b)
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset]) -> pd.DataFrame:
+    """One row per cohort, pair of methods and kind. ``findings`` is keyed by cohort, method and kind."""
+    rows = []
+    cohorts = list(dict.fromkeys(cohort for cohort, _, _ in findings))
+    methods = list(dict.fromkeys(method for _, method, _ in findings))
+    for cohort in cohorts:
+        for first, second in combinations(methods, 2):
+            for what in KINDS:
+                a, b = findings[cohort, first, what], findings[cohort, second, what]
+                rows.append((cohort, first, second, what, jaccard(a, b), len(a), len(b)))
+    return pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "what", "jaccard", "n_a", "n_b"])
+
+
+def agreement(weights: Mapping[str, Mapping[tuple[str, str], float]], names: tuple[str, str]) -> pd.DataFrame:
+    """Findings with the cohorts that have them. ``weights`` maps each cohort to {pair: signed weight}."""
+    pairs: dict[tuple[str, str], dict[str, float]] = {}
+    for cohort, found in weights.items():
+        for pair, weight in found.items():
+            pairs.setdefault(pair, {})[cohort] = weight
+    rows = [
+        {
+            names[0]: pair[0],
+            names[1]: pair[1],
+            "n_cohorts": len(found),
+            "cohorts": ";".join(found),
+            "same_sign": len({weight > 0 for weight in found.values()}) == 1,
+            "mean_weight": float(np.mean(list(found.values()))),
+        }
+        for pair, found in pairs.items()
+    ]
+    columns = [*names, "n_cohorts", "cohorts", "same_sign", "mean_weight"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values(["n_cohorts", *names], ascending=[False, True, True], ignore_index=True)
+
+
+def recovery(found: Collection, true: Collection, universe: int) -> dict[str, float]:
+    """How much of the truth was found, and how much of what was found is false, of ``universe`` candidates."""
+    found, true = set(found), set(true)
+    hits = len(found & true)
+    return {
+        "found": len(found),
+        "true": len(true),
+        "tpr": hits / len(true) if true else float("nan"),
+        "fdr": (len(found) - hits) / max(len(found), 1),
+        "fpr": (len(found) - hits) / max(universe - len(true), 1),
+    }
+
+
+def explained_by(W: np.ndarray, X: np.ndarray, Y: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Share of each output's variance that groups of inputs explain: Σ_n y_in Σ_{j∈g} w_ij x_jn / Σ_n y_in².
+
+    ``groups`` is a boolean array (outputs, groups, inputs). Shares of disjoint groups add up. X and Y are centred.
+    """
+    covariance = Y.T @ X / len(Y)
+    return np.einsum("ij,igj,ij->ig", W, groups, covariance) / Y.var(axis=0)[:, None]
+
+
+def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.ndarray, seed: int):
+    """Five-fold results on samples that the fit has not seen.
+
+    Returns the mean log-likelihood per sample, R² of each output, and the share of each output's variance that each
+    group of inputs explains (see :func:`explained_by`).
+    """
+    likelihood, errors, shares, weights = [], np.zeros(Y.shape[1]), [], []
+    for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
+        model = make_model().fit(X.iloc[train], Y.iloc[train])
+        likelihood.append(model.log_likelihood(X.iloc[test], Y.iloc[test]) * len(test))
+        errors += ((Y.iloc[test] - model.predict(X.iloc[test])) ** 2).sum().to_numpy()
+        centred = X.iloc[test] - X.iloc[test].mean(), Y.iloc[test] - Y.iloc[test].mean()
+        shares.append(explained_by(model.coef_, centred[0].to_numpy(), centred[1].to_numpy(), groups))
+        weights.append(len(test))
+    total = ((Y - Y.mean()) ** 2).sum().to_numpy()
+    return sum(likelihood) / len(Y), 1 - errors / total, np.average(shares, axis=0, weights=weights)
+
+
+def selection_frequency(
+    make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, subsamples: int, fraction: float, seed: int, fdr: float
+) -> tuple[dict, dict]:
+    """In what share of random subsamples each association and each edge is selected."""
+    rng = np.random.default_rng(seed)
+    counts: tuple[dict, dict] = ({}, {})
+    for _ in range(subsamples):
+        rows = np.sort(rng.choice(len(X), round(fraction * len(X)), replace=False))
+        model = make_model().fit(X.iloc[rows], Y.iloc[rows])
+        found: Iterable = (association_set(model.associations(fdr, selected_only=True)), edge_set(model.edges(fdr)))
+        for count, pairs in zip(counts, found, strict=True):
+            for pair in pairs:
+                count[pair] = count.get(pair, 0) + 1
+    return tuple({pair: n / subsamples for pair, n in count.items()} for count in counts)

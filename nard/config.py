@@ -1,0 +1,152 @@
+"""The workflow's configuration: defaults filled in, mistakes told in the user's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from nard.data.errors import DataError
+from nard.data.names import nearest
+from nard.data.simulated import simulated_blocks
+
+__all__ = ["ConfigError", "cohort_files", "load_config", "preprocessing_of", "schema", "validated"]
+
+
+class ConfigError(DataError):
+    """A mistake in the configuration."""
+
+
+@cache
+def schema() -> dict:
+    return yaml.safe_load((resources.files("nard") / "schemas" / "config.schema.yaml").read_text(encoding="utf-8"))
+
+
+def load_config(path: str | Path) -> dict:
+    """The configuration in a YAML file, checked and with its defaults."""
+    try:
+        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file.") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML.\n  {error}") from None
+    if not isinstance(config, dict):
+        raise ConfigError(f"{path}: expected keys and values, `cohorts:` among them, found {type(config).__name__}.")
+    return validated(config, str(path))
+
+
+def validated(config: Mapping, where: str = "config") -> dict:
+    """A copy of ``config`` with every default filled in; :class:`ConfigError` names all mistakes."""
+    config = deepcopy(dict(config))
+    validator = jsonschema.Draft202012Validator(schema())
+    problems = [line for error in validator.iter_errors(config) for line in _in_plain_words(error)]
+    if not problems:
+        _fill(config, schema())
+        for cohort in config["cohorts"].values():
+            if cohort["source"] == "simulated" and cohort["kind"] == "aging":
+                cohort.update(simulated_blocks())
+        problems = list(_inconsistencies(config))
+    if problems:
+        raise ConfigError(f"{where}: {len(problems)} to correct\n" + "\n".join(f"  - {line}" for line in problems))
+    return config
+
+
+def preprocessing_of(config: Mapping, cohort: str) -> dict:
+    """The preparation of one cohort: the common settings, overridden by its own."""
+    own = config["cohorts"][cohort]["preprocessing"]
+    return {**config["preprocessing"], **own}
+
+
+def cohort_files(settings: Mapping) -> dict[str, str]:
+    """The files of a cohort with ``source: files``, by the config key that names them."""
+    keys = ("table",) if settings["kind"] == "aging" else ("inputs", "outputs", "covariates")
+    return {key: settings[key] for key in keys if settings[key] is not None}
+
+
+def _resolve(node: Mapping) -> Mapping:
+    if "$ref" not in node:
+        return node
+    target = schema()
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def _fill(config: dict, node: Mapping, *, overrides: bool = False) -> None:
+    """Defaults, deeply. A cohort's `preprocessing` holds overrides, so it takes none."""
+    for key, child in node.get("properties", {}).items():
+        child = _resolve(child)
+        if key not in config and "default" in child and not overrides:
+            config[key] = deepcopy(child["default"])
+        if isinstance(config.get(key), dict):
+            _fill(config[key], child, overrides=key == "preprocessing" and "source" in config)
+    entries = node.get("additionalProperties")
+    if isinstance(entries, Mapping) and "$ref" in entries:
+        for value in config.values():
+            _fill(value, _resolve(entries))
+
+
+def _place(path: Iterable) -> str:
+    return ".".join(map(str, path)) or "the top level"
+
+
+def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
+    place = _place(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        for key in [key for key in error.instance if key not in known]:
+            closest = nearest(str(key), known)
+            hint = f" Did you mean `{closest}`?" if closest else f" Known keys: {', '.join(known)}."
+            yield f"unknown key `{key}` in {place}.{hint}"
+    elif error.validator == "required":
+        for key in [key for key in error.validator_value if key not in error.instance]:
+            yield f"{place} lacks the key `{key}`.{_choices(error.schema.get('properties', {}).get(key, {}))}"
+    elif error.validator == "enum":
+        choices = [str(choice) for choice in error.validator_value]
+        closest = nearest(str(error.instance), choices)
+        hint = f" Did you mean {closest!r}?" if closest else ""
+        yield f"`{place}` is {error.instance!r}; it can be {_listed(error.validator_value)}.{hint}"
+    elif error.validator == "anyOf":
+        yield f"`{place}` is {error.instance!r}: {_resolve(error.schema).get('description', error.message)}"
+    elif "propertyNames" in error.absolute_schema_path:
+        yield f"the name {error.instance!r} in `{place}`: use letters, digits, - and _ only, since it names a folder."
+    else:
+        yield f"`{place}` is {error.instance!r}: {error.message}"
+
+
+def _choices(node: Mapping) -> str:
+    return f" It can be {_listed(node['enum'])}." if "enum" in node else ""
+
+
+def _listed(values: Iterable) -> str:
+    return ", ".join("true" if value is True else "false" if value is False else str(value) for value in values)
+
+
+def _inconsistencies(config: Mapping) -> Iterator[str]:
+    """What a schema cannot tell."""
+    if config["reference"] not in config["methods"]:
+        methods = ", ".join(config["methods"])
+        yield f"`reference` is {config['reference']!r}, which is not among `methods` ({methods})."
+    for name, cohort in config["cohorts"].items():
+        place = f"cohorts.{name}"
+        if name in ("comparison", "figures", "tables"):
+            yield f"`{place}`: the name is taken by a folder of results; choose another."
+        if cohort["source"] == "xena" and cohort["kind"] == "aging":
+            yield f"`{place}`: Xena has no aging cohorts; use `kind: omics` or `source: files`."
+        if cohort["source"] == "files":
+            needed = ("table", "macro", "molecular") if cohort["kind"] == "aging" else ("inputs", "outputs")
+            for key in needed:
+                if not cohort[key]:
+                    yield f"`{place}` lacks the key `{key}`, which `source: files` with `kind: {cohort['kind']}` needs."
+        preprocessing = preprocessing_of(config, name)
+        if preprocessing["adjust"] and cohort["kind"] == "omics" and cohort["covariates"] is None:
+            yield f"`{place}` is to be adjusted for {', '.join(preprocessing['adjust'])} but names no `covariates` table."
+        columns = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
+        twice = sorted({column for column in columns if columns.count(column) > 1})
+        if twice:
+            yield f"`{place}`: column {twice[0]!r} is listed more than once under `macro` and `molecular`."

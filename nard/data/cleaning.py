@@ -1,0 +1,112 @@
+"""Steps of a preparation on one table (samples × features), each of which says in the ledger what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from nard.data.errors import DataError
+from nard.data.ledger import Ledger
+
+__all__ = ["adjusted", "design_matrix", "drop_constant", "fill_missing", "logged", "standardised", "tamed", "thin_missing"]
+
+# Logarithms of counts to base 2 stay below 30, raw normalised counts reach 1e5.
+_LARGEST_LOGARITHM = 50.0
+_ROBUST_SDS = 5.0
+_SD_PER_MAD = 1.4826
+_NEIGHBOURS = 10
+
+
+def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) -> pd.DataFrame:
+    """log2(x + 1) if chosen, or if ``choice`` is "auto" and no logarithm could be so large."""
+    smallest, largest = np.nanmin(values.to_numpy()), np.nanmax(values.to_numpy())
+    looks_raw = smallest >= 0 and largest > _LARGEST_LOGARITHM
+    if choice == "auto":
+        choice = looks_raw
+    elif choice is False and looks_raw:
+        ledger.note(f"{side}: values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are")
+    if not choice:
+        return values
+    if smallest < 0:
+        sample, feature = values.stack().idxmin()
+        raise DataError(
+            f"{where}: negative value {smallest:g} (sample {sample}, feature {feature}), and `log: true` asks for logarithms.\n"
+            "  expected: counts, none below 0\n"
+            "  to fix: these data are logarithms or z-scores already; set `preprocessing.log: false` (or leave it at auto)"
+        )
+    ledger.note(f"{side}: log2(x + 1) taken of values between {smallest:.4g} and {largest:.4g}")
+    return np.log2(values + 1.0)
+
+
+def thin_missing(values: pd.DataFrame, most: float, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Without the features that lack more than the share ``most`` of their values."""
+    share = values.isna().mean()
+    empty, sparse = share.index[share == 1], share.index[(share > most) & (share < 1)]
+    ledger.drop(side, "features", empty, "no value in any sample")
+    ledger.drop(side, "features", sparse, f"more than {most:.0%} of the values missing")
+    return values.loc[:, (share <= most) & (share < 1)]
+
+
+def fill_missing(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Missing values filled by each feature's median, or by the mean of the ten most similar samples."""
+    n = int(values.isna().to_numpy().sum())
+    if how == "none" or n == 0:
+        return values
+    ledger.note(f"{side}: {n} missing values ({n / values.size:.2%}) filled in ({how})")
+    if how == "median":
+        return values.fillna(values.median())
+    from sklearn.impute import KNNImputer
+
+    filled = KNNImputer(n_neighbors=_NEIGHBOURS).fit_transform(values.to_numpy())
+    return pd.DataFrame(filled, values.index, values.columns)
+
+
+def drop_constant(values: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Without the features that take one value in half of the samples or more: their spread cannot be told."""
+    median = values.median()
+    constant = (values != median).sum() * 2 <= len(values)
+    ledger.drop(side, "features", values.columns[constant], "the same value in at least half of the samples")
+    return values.loc[:, ~constant]
+
+
+def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Outliers pulled in to five robust standard deviations, or normal scores in place of the values."""
+    if how == "none":
+        return values
+    if how == "rank_normal":
+        ledger.note(f"{side}: normal scores in place of the values")
+        scores = ndtri((rankdata(values.to_numpy(), axis=0) - 0.5) / len(values))
+        return pd.DataFrame(scores, values.index, values.columns)
+    median = values.median()
+    reach = _ROBUST_SDS * _SD_PER_MAD * (values - median).abs().median()
+    clipped = values.clip(median - reach, median + reach, axis=1)
+    n = int((clipped != values).to_numpy().sum())
+    if n:
+        ledger.note(f"{side}: {n} outliers ({n / values.size:.2%}) pulled in to five robust standard deviations")
+    return clipped
+
+
+def design_matrix(covariates: pd.DataFrame) -> np.ndarray:
+    """An intercept, the numeric covariates, and an indicator of each further category of the others."""
+    columns = pd.get_dummies(covariates, drop_first=True, dtype=float).to_numpy(dtype=float)
+    return np.column_stack([np.ones(len(covariates)), columns])
+
+
+def adjusted(values: pd.DataFrame, covariates: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Residuals of each feature's least-squares regression on the covariates."""
+    design = design_matrix(covariates)
+    coef = np.linalg.lstsq(design, values.to_numpy(), rcond=None)[0]
+    ledger.note(f"{side}: adjusted for {_joined(covariates.columns)}")
+    return values - design @ coef
+
+
+def standardised(values: pd.DataFrame) -> pd.DataFrame:
+    return (values - values.mean()) / values.std(ddof=0)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(map(str, names))

@@ -1,0 +1,241 @@
+"""From raw tables to the X and Y of a fit, with an account of everything that was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import pearsonr
+
+from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
+from nard.data.errors import DataError
+from nard.data.expressions import rows_where
+from nard.data.features import choose_features, one_spelling, wanted_names
+from nard.data.ledger import Ledger
+from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient
+from nard.data.pathways import Pathways
+from nard.data.samples import match_samples
+from nard.data.tables import Table, read_frame, read_table
+from nard.selection import qvalues
+
+__all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
+
+FEWEST_SAMPLES = 20
+_COMFORTABLE_SAMPLES = 60
+_AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """X and Y of one cohort (samples × features), the account of their preparation, and correlations with age.
+
+    ``age`` has no rows where there are no ages.
+    """
+
+    X: pd.DataFrame
+    Y: pd.DataFrame
+    ledger: Ledger
+    age: pd.DataFrame
+
+
+def read_omics(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> tuple[Table, Table]:
+    """The two tables of a cohort; names of pathway members tell samples from features where barcodes do not."""
+    known = {"inputs": pathways.genes, "outputs": pathways.proteins}
+    return tuple(
+        read_table(files[side], orientation=settings["orientation"], known_features=known[side])
+        for side in ("inputs", "outputs")
+    )
+
+
+def prepare_omics(
+    tables: tuple[Table, Table],
+    files: Mapping[str, str],
+    pathways: Pathways,
+    options: Mapping,
+    cancer: str | None = None,
+) -> Prepared:
+    """X (genes) and Y (proteins) of the samples that have both."""
+    ledger = Ledger()
+    sides = {}
+    for side, table, key in zip(("inputs", "outputs"), tables, (gene_key, antibody_key), strict=True):
+        ledger.note(f"{side}: {files[side]} read as {table.layout}")
+        for note in table.notes:
+            ledger.note(f"{side}: {note}")
+        ledger.find(side, *table.values.shape)
+        values = _of_cancer(table, cancer, side, files[side], ledger)
+        sides[side] = one_spelling(values, key, side, ledger)
+    sides["inputs"], sides["outputs"] = match_samples(
+        sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
+    )
+    covariates = _covariates(files, options["adjust"], sides, ledger)
+    for side, members, option in (("inputs", pathways.genes, "genes"), ("outputs", pathways.proteins, "proteins")):
+        wanted = wanted_names(options[option], members, option)
+        # A count of the most variable genes is meant on the scale of the fit, so it comes after the logarithm.
+        if not isinstance(wanted, int):
+            sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
+        if side == "inputs":
+            sides[side] = logged(sides[side], options["log"], side, files[side], ledger)
+        sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
+        if isinstance(wanted, int):
+            sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
+    return _finished(sides, covariates, options, files, ledger)
+
+
+def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Mapping) -> Prepared:
+    """X (molecular) and Y (macro phenotypes) of the people whom the filter keeps.
+
+    Phenotypes that do not correlate with age (Pearson, Benjamini and Hochberg at ``age_fdr``) are left out.
+    """
+    ledger = Ledger()
+    blocks = {"inputs": settings["molecular"], "outputs": settings["macro"]}
+    columns = {side: [name for block in blocks[side].values() for name in block] for side in blocks}
+    _require_columns(table, [settings["age"], *columns["inputs"], *columns["outputs"], *options["adjust"]], file)
+    if settings["id"] is not None:
+        _require_columns(table, [settings["id"]], file)
+        table = table.set_index(table[settings["id"]].astype(str))
+        if table.index.has_duplicates:
+            twice = table.index[table.index.duplicated()][0]
+            raise DataError(f"{file}: {twice!r} appears more than once in the column {settings['id']!r} that names people.")
+    else:
+        table = table.set_index("row " + (table.index + 2).astype(str))
+    sides = {}
+    for side in ("inputs", "outputs"):
+        sides[side] = table[columns[side]]
+        _require_numbers(sides[side], file)
+        ledger.find(side, *sides[side].shape)
+    _require_numbers(table[[settings["age"]]], file)
+
+    kept = np.ones(len(table), dtype=bool)
+    if settings["filter"]:
+        kept = rows_where(table, settings["filter"])
+        _drop_samples(sides, table.index[~kept], f"filter: {settings['filter']}", ledger)
+    no_age = table.index[kept & table[settings["age"]].isna().to_numpy()]
+    _drop_samples(sides, no_age, f"no {settings['age']}", ledger)
+    for side in sides:
+        sides[side] = thin_missing(sides[side].astype(float), options["max_missing"], side, ledger)
+    covariates = table.loc[sides["inputs"].index, options["adjust"]] if options["adjust"] else None
+    return _finished(sides, covariates, options, {"inputs": file, "outputs": file}, ledger, table[settings["age"]], settings)
+
+
+def _finished(sides, covariates, options, files, ledger: Ledger, age=None, settings=None) -> Prepared:
+    """The steps that both kinds of cohort share: missing values, outliers, age, covariates, scale."""
+    for side in sides:
+        sides[side] = fill_missing(sides[side], options["impute"], side, ledger)
+    incomplete = sides["inputs"].isna().any(axis=1) | sides["outputs"].isna().any(axis=1)
+    _drop_samples(sides, incomplete.index[incomplete], "a missing value among the features kept", ledger)
+    if covariates is not None:
+        covariates = covariates.loc[sides["inputs"].index]
+        unknown = covariates.index[covariates.isna().any(axis=1)]
+        _drop_samples(sides, unknown, f"no value of {', '.join(options['adjust'])}", ledger)
+        covariates = covariates.drop(index=unknown)
+    _require_samples(sides, files, ledger)
+    for side in sides:
+        sides[side] = drop_constant(sides[side], side, ledger)
+        sides[side] = tamed(sides[side], options["outliers"], side, ledger)
+    correlations = pd.DataFrame(columns=_AGE_COLUMNS)
+    if age is not None:
+        correlations = _age_correlations(sides, age.loc[sides["inputs"].index], settings["age_fdr"])
+        for side in sides:
+            rows = correlations[(correlations["side"] == side) & ~correlations["kept"]]
+            ledger.drop(side, "features", rows["feature"].tolist(), f"not correlated with {settings['age']}")
+            sides[side] = sides[side].drop(columns=rows["feature"])
+    for side in sides:
+        if sides[side].shape[1] == 0:
+            raise DataError(
+                f"{files[side]}: no feature of the {side} is left after preparation.\n"
+                + "".join(f"  {row['count']} dropped: {row['reason']}\n" for row in ledger.dropped if row["side"] == side)
+                + "  to fix: loosen `preprocessing` (max_missing, genes, proteins) for this cohort"
+            )
+        if covariates is not None:
+            sides[side] = adjusted(sides[side], covariates, side, ledger)
+        if options["standardise"]:
+            sides[side] = standardised(sides[side])
+    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations)
+
+
+def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: Ledger) -> pd.DataFrame:
+    if table.cancers is None or cancer is None:
+        return table.values
+    mine = (table.cancers == cancer).to_numpy()
+    if not mine.any():
+        known = sorted(table.cancers.dropna().unique())
+        raise DataError(
+            f"{file}: a table of several cancers, none of its rows is {cancer!r}.\n  found: {', '.join(known)}\n"
+            "  to fix: set `cancer` of the cohort to one of these"
+        )
+    ledger.drop(side, "samples", table.values.index[~mine], f"another cancer than {cancer}")
+    return table.values[mine]
+
+
+def _covariates(files: Mapping, adjust, sides, ledger: Ledger) -> pd.DataFrame | None:
+    if not adjust:
+        return None
+    table = read_frame(files["covariates"])
+    _require_columns(table, adjust, files["covariates"])
+    samples = sides["inputs"].index
+    names = [barcode(str(name)) for name in table.iloc[:, 0]]
+    if all(map(is_barcode, samples)) and all(map(is_barcode, names)):
+        # Covariates are those of the patient.
+        names, wanted = [patient(name) for name in names], samples.map(patient)
+    else:
+        wanted = samples
+    table = table.set_axis(names)
+    table = table[~table.index.duplicated()]
+    return table.reindex(wanted)[list(adjust)].set_axis(samples)
+
+
+def _drop_samples(sides: dict[str, pd.DataFrame], names, reason: str, ledger: Ledger) -> None:
+    for side in sides:
+        ledger.drop(side, "samples", names, reason)
+        sides[side] = sides[side].drop(index=names)
+
+
+def _require_samples(sides, files, ledger: Ledger) -> None:
+    n = len(sides["inputs"])
+    if n >= FEWEST_SAMPLES:
+        if n < _COMFORTABLE_SAMPLES:
+            ledger.note(f"only {n} samples: few findings can be expected, and their error rates are less certain")
+        return
+    gone = [f"{row['count']} ({row['side']}): {row['reason']}" for row in ledger.dropped if row["what"] == "samples"]
+    raise DataError(
+        f"{n} samples are left, at least {FEWEST_SAMPLES} are needed.\n"
+        f"  files: {', '.join(dict.fromkeys(files.values()))}\n"
+        + "".join(f"  dropped {line}\n" for line in gone)
+        + "  to fix: `preprocessing.max_missing` (lower drops more features and fewer samples), `impute`, or\n"
+        "  `sample_types`; otherwise take the cohort out of the config"
+    )
+
+
+def _require_columns(table: pd.DataFrame, columns, file: str) -> None:
+    absent = [name for name in columns if name not in table]
+    if absent:
+        hints = []
+        for name in absent:
+            closest = nearest(name, map(str, table.columns))
+            hints.append(f"  {name!r}: " + (f"did you mean {closest!r}?" if closest else "nothing alike"))
+        raise DataError(f"{file}: {len(absent)} columns that the config names are not there.\n" + "\n".join(hints))
+
+
+def _require_numbers(table: pd.DataFrame, file: str) -> None:
+    for name in table.columns:
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            texts = table[name][pd.to_numeric(table[name], errors="coerce").isna() & table[name].notna()]
+            raise DataError(
+                f"{file}: column {name!r} holds text, such as {texts.iloc[0]!r} (row {texts.index[0]!r}).\n"
+                "  expected: numbers, or NA"
+            )
+
+
+def _age_correlations(sides, age: pd.Series, fdr: float) -> pd.DataFrame:
+    """Pearson's correlation of every feature with age, and whether it is significant."""
+    rows = []
+    for side in sides:
+        for name in sides[side]:
+            test = pearsonr(sides[side][name], age)
+            rows.append((side, name, float(test.statistic), float(test.pvalue)))
+    table = pd.DataFrame(rows, columns=_AGE_COLUMNS[:4])
+    table["qvalue"] = qvalues(table["pvalue"].to_numpy())
+    table["kept"] = (table["qvalue"] <= fdr) | (fdr == 1)
+    return table

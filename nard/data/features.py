@@ -1,0 +1,80 @@
+"""Which genes and proteins are kept, under one spelling each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from nard.data.errors import DataError
+from nard.data.ledger import Ledger
+from nard.data.names import nearest
+from nard.data.tables import read_text
+
+__all__ = ["choose_features", "one_spelling", "wanted_names"]
+
+_MOST_NAMES = 8
+
+
+def one_spelling(values: pd.DataFrame, key: Callable[[str], str], side: str, ledger: Ledger) -> pd.DataFrame:
+    """Columns renamed by ``key``; of several with one key the most complete is kept, the most variable among those."""
+    keys = [key(str(name)) for name in values.columns]
+    if len(set(keys)) == len(keys):
+        return values.set_axis(keys, axis=1)
+    rank = pd.DataFrame({"key": keys, "missing": values.isna().sum().to_numpy(), "spread": -values.var().to_numpy()})
+    best = rank.sort_values(["missing", "spread"], kind="stable").drop_duplicates("key").index.sort_values()
+    lost = [str(values.columns[i]) for i in rank.index.difference(best)]
+    ledger.drop(side, "features", lost, "the same feature twice; the most complete, then the most variable, is kept")
+    return values.iloc[:, best].set_axis([keys[i] for i in best], axis=1)
+
+
+def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] | int | None:
+    """What an option such as `genes` asks for: names, a number of the most variable, or None for all."""
+    if choice == "pathway":
+        return members
+    if choice == "all":
+        return None
+    if isinstance(choice, int):
+        return choice
+    if not Path(choice).exists():
+        raise DataError(
+            f"config key `preprocessing.{option}`: {choice!r} is neither pathway nor all, and there is no such file.\n"
+            "  expected: pathway, all, a file with one name per line" + (", or a number" if option == "genes" else "")
+        )
+    return [line.strip() for line in read_text(choice).splitlines() if line.strip()]
+
+
+def choose_features(
+    values: pd.DataFrame, wanted: Sequence[str] | int | None, side: str, where: str, ledger: Ledger
+) -> pd.DataFrame:
+    """The wanted columns, in the wanted order; names that are absent are noted with the nearest one present."""
+    if wanted is None:
+        return values
+    if isinstance(wanted, int):
+        chosen = set(values.var().sort_values(ascending=False, kind="stable").index[:wanted])
+        kept = [name for name in values.columns if name in chosen]
+        reason = f"not among the {wanted} most variable"
+    else:
+        kept = [name for name in dict.fromkeys(wanted) if name in values.columns]
+        reason = "not among the features asked for"
+        absent = [name for name in dict.fromkeys(wanted) if name not in values.columns]
+        if not kept:
+            raise DataError(
+                f"{where}: none of the {len(absent)} {side} asked for is there.\n"
+                f"  asked for: {', '.join(absent[:5])}, …\n"
+                f"  found: {', '.join(map(str, values.columns[:5]))}, …\n"
+                "  to fix: if features were taken for samples set `orientation`; otherwise correct the names, or set\n"
+                f"  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
+            )
+        if absent:
+            ledger.note(f"{side}: {len(absent)} asked for but not in the file: {', '.join(_hinted(absent, values))}")
+    ledger.drop(side, "features", values.columns.difference(kept), reason)
+    return values[kept]
+
+
+def _hinted(absent: Sequence[str], values: pd.DataFrame) -> list[str]:
+    """The first few, and a likely misspelling where there is one; gene symbols resemble each other too much for more."""
+    hints = ((name, nearest(name, map(str, values.columns), alike=0.85)) for name in absent[:_MOST_NAMES])
+    listed = [f"{name} (nearest: {hint})" if hint else name for name, hint in hints]
+    return listed if len(absent) <= _MOST_NAMES else [*listed, f"and {len(absent) - _MOST_NAMES} more"]

@@ -1,0 +1,56 @@
+"""Which group every feature belongs to: the pathway of a gene or protein, the block of a phenotype."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from nard.data.pathways import OTHER, Pathways
+
+__all__ = ["block_groups", "own_inputs", "pathway_groups"]
+
+_COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
+_PHOSPHO = re.compile(r"P[STY]\d+")
+
+
+def pathway_groups(inputs: Iterable[str], outputs: Iterable[str], pathways: Pathways) -> pd.DataFrame:
+    """One row per gene and protein: side, name, kind, pathway (the first), pathways (all), genes (that encode it)."""
+    order = {name: i for i, name in enumerate([*pathways.names, OTHER])}
+    rows = []
+    for gene in inputs:
+        mine = pathways.of_gene.get(gene, [OTHER])
+        rows.append(("inputs", gene, "mRNA", mine[0], ";".join(mine), gene))
+    for protein in outputs:
+        mine = pathways.of_protein.get(protein, [OTHER])
+        kind = "phospho" if _PHOSPHO.search(protein) else "total"
+        genes = ";".join(pathways.genes_of_protein.get(protein, []))
+        rows.append(("outputs", protein, kind, mine[0], ";".join(mine), genes))
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    return table.sort_values(
+        ["side", "pathway"], key=lambda column: column.map(order).fillna(0) if column.name == "pathway" else column,
+        kind="stable", ignore_index=True,
+    )  # fmt: skip
+
+
+def block_groups(inputs: Iterable[str], outputs: Iterable[str], settings: Mapping) -> pd.DataFrame:
+    """The same of phenotypes; blocks and phenotypes in the order of the config."""
+    kept = {"inputs": set(inputs), "outputs": set(outputs)}
+    rows = [
+        (side, name, kind, block, block, "")
+        for side, kind in (("inputs", "molecular"), ("outputs", "macro"))
+        for block, names in settings[kind].items()
+        for name in names
+        if name in kept[side]
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def own_inputs(groups: pd.DataFrame, inputs: list[str], outputs: list[str]) -> np.ndarray:
+    """Boolean (outputs, 2, inputs): the inputs that share a pathway with the output, and the others."""
+    members = groups.assign(pathways=groups["pathways"].str.split(";")).set_index(["side", "name"])["pathways"]
+    of_input = [set(members["inputs", name]) - {OTHER} for name in inputs]
+    own = np.array([[bool(set(members["outputs", name]) & mine) for mine in of_input] for name in outputs])
+    return np.stack([own, ~own], axis=1)

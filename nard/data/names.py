@@ -1,0 +1,82 @@
+"""Names: TCGA barcodes, antibodies and genes, each in one spelling whatever file they come from."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+__all__ = ["antibody_key", "barcode", "gene_key", "is_barcode", "nearest", "patient", "sample_type"]
+
+_BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
+_VENDOR_SUFFIX = re.compile(r"-(R|M|G)-(V|C|E|NA|QC)$")
+
+# Spellings that no rule joins.
+_ANTIBODY_ALIASES = {
+    "HER3PY1298": "HER3PY1289",
+    "JNKPT183PY185": "JNKPT183Y185",
+    "JNKPT183PT185": "JNKPT183Y185",
+    "JNKPT183T185": "JNKPT183Y185",
+    "4EBP1PT37": "4EBP1PT37T46",
+    "LBK1": "LKB1",
+    "ANNEXINI": "ANNEXIN1",
+}
+# Symbols that were renamed after the TCGA files were made.
+_GENE_ALIASES = {"MRE11": "MRE11A"}
+
+
+def antibody_key(name: str) -> str:
+    """One key for all spellings of an antibody.
+
+    Examples
+    --------
+    >>> {antibody_key(name) for name in ("4E-BP1_pS65-R-V", "EIF4EBP1|4E-BP1_pS65", "X4EBP1_pS65", "4EBP1PS65")}
+    {'4EBP1PS65'}
+    """
+    name = _VENDOR_SUFFIX.sub("", name.split("|")[-1].strip())
+    key = re.sub(r"^X(?=\d)", "", re.sub(r"[^A-Za-z0-9]", "", name).upper())
+    return _ANTIBODY_ALIASES.get(key, key)
+
+
+def gene_key(name: str) -> str:
+    """A gene symbol without its Entrez number, in the spelling of the TCGA files.
+
+    Examples
+    --------
+    >>> gene_key("TP53|7157"), gene_key("MRE11")
+    ('TP53', 'MRE11A')
+    """
+    key = name.split("|")[0].strip()
+    return _GENE_ALIASES.get(key, key)
+
+
+def barcode(name: str) -> str:
+    """A TCGA barcode with dashes and in capitals; any other sample name without outer spaces, otherwise as it is.
+
+    Examples
+    --------
+    >>> barcode("tcga.aa.3521.01A"), barcode(" patient 7 ")
+    ('TCGA-AA-3521-01A', 'patient 7')
+    """
+    dashed = name.strip().upper().replace(".", "-")
+    return dashed if _BARCODE.match(dashed) else name.strip()
+
+
+def is_barcode(name: str) -> bool:
+    return _BARCODE.match(name) is not None
+
+
+def patient(name: str) -> str:
+    return name[:12]
+
+
+def sample_type(name: str) -> str | None:
+    """Two digits: 01 primary tumour, 06 metastasis, 11 normal tissue; None where the barcode ends at the patient."""
+    return name[13:15] or None
+
+
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known name that is spelt most alike, if any is at least so much ``alike`` (1: equal but for case)."""
+    by_key = {candidate.upper(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.upper(), by_key, n=1, cutoff=alike)
+    return by_key[found[0]] if found else None

@@ -1,0 +1,126 @@
+"""Which samples of two tables belong together: TCGA barcodes, sample types, duplicates, overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from nard.data.errors import DataError
+from nard.data.ledger import Ledger
+from nard.data.names import barcode, is_barcode, patient, sample_type
+
+__all__ = ["match_samples"]
+
+_TUMOUR_TYPES = tuple(f"{code:02d}" for code in range(1, 10))
+
+
+def match_samples(
+    inputs: pd.DataFrame, outputs: pd.DataFrame, sample_types, names: tuple[str, str], ledger: Ledger
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables with the samples they share, in one order, one sample per patient.
+
+    TCGA samples match by patient and sample type, or by patient where a table has no types. ``sample_types`` is a list
+    of two-digit types, "auto" for the tumour type that gives most patients with both, or "patient" to match tumours of
+    one patient whatever their types. ``names`` are the files, for messages.
+    """
+    tables = {"inputs": inputs, "outputs": outputs}
+    tables = {side: table.set_axis([barcode(str(name)) for name in table.index]) for side, table in tables.items()}
+    if all(table.index.map(is_barcode).all() for table in tables.values()):
+        tables = _by_patient(tables, sample_types, ledger)
+    else:
+        for (side, table), name in zip(tables.items(), names, strict=True):
+            tables[side] = _unique(table, side, name, ledger)
+    shared = tables["inputs"].index.intersection(tables["outputs"].index)
+    if shared.empty:
+        raise DataError(
+            "The two files share no sample.\n"
+            f"  {names[0]}: {_some(inputs.index)}\n"
+            f"  {names[1]}: {_some(outputs.index)}\n"
+            "  expected: the same sample names in both, or TCGA barcodes\n"
+            "  to fix: rename the samples in one of the files, or set `orientation` if features were taken for samples"
+        )
+    shared = shared.sort_values()
+    for side, table in tables.items():
+        other = "outputs" if side == "inputs" else "inputs"
+        ledger.drop(side, "samples", table.index.difference(shared), f"not measured among the {other}")
+    return tables["inputs"].loc[shared], tables["outputs"].loc[shared]
+
+
+def _by_patient(tables: dict[str, pd.DataFrame], sample_types, ledger: Ledger) -> dict[str, pd.DataFrame]:
+    typed = {side: all(sample_type(name) for name in table.index) for side, table in tables.items()}
+    for side in (side for side, known in typed.items() if not known):
+        ledger.note(f"{side}: barcodes end at the patient, so samples are matched by patient, whatever their type")
+    if any(typed.values()):
+        kept = _kept_types(tables, typed, sample_types, ledger)
+        for side in (side for side, known in typed.items() if known):
+            types = tables[side].index.map(sample_type)
+            for code in sorted(set(types) - set(kept)):
+                reason = f"sample type {code}, kept: {', '.join(kept)} (`preprocessing.sample_types`)"
+                ledger.drop(side, "samples", tables[side].index[types == code], reason)
+            tables[side] = tables[side][types.isin(kept)]
+    by_type = all(typed.values()) and sample_types != "patient"
+    unique = {}
+    for side, table in tables.items():
+        # Aliquots in alphabetical order: the earliest sample type, vial and plate comes first, on any machine.
+        table = table.sort_index(kind="stable")
+        keys = table.index.str[:15] if by_type else table.index.map(patient)
+        ledger.drop(side, "samples", table.index[keys.duplicated()], "another aliquot of the same sample; first one kept")
+        unique[side] = table[~keys.duplicated()].set_axis(keys[~keys.duplicated()])
+    if by_type:
+        unique = _one_per_patient(unique, ledger)
+    return unique
+
+
+def _kept_types(tables, typed, sample_types, ledger: Ledger) -> list[str]:
+    """The types asked for; for "auto" the tumour type that most patients with both measurements have."""
+    if sample_types == "patient":
+        return list(_TUMOUR_TYPES)
+    if sample_types != "auto":
+        return sample_types
+    both = {code: len(_patients_with_both(tables, typed, [code])) for code in _TUMOUR_TYPES}
+    best = max(both, key=lambda code: both[code])
+    more = len(_patients_with_both(tables, typed, _TUMOUR_TYPES)) - both[best]
+    if more:
+        ledger.note(
+            f"sample type {best} was taken ({both[best]} patients with both measurements); {more} more patients have them"
+            " under other types: `preprocessing.sample_types: patient` takes these too"
+        )
+    return [best]
+
+
+def _patients_with_both(tables, typed, codes) -> set[str]:
+    sides = [
+        {patient(name) for name in table.index if not typed[side] or sample_type(name) in codes}
+        for side, table in tables.items()
+    ]
+    return sides[0] & sides[1]
+
+
+def _one_per_patient(tables: dict[str, pd.DataFrame], ledger: Ledger) -> dict[str, pd.DataFrame]:
+    """With several sample types allowed, the first type that both tables have; samples of one patient are not independent."""
+    shared = tables["inputs"].index.intersection(tables["outputs"].index).sort_values()
+    again = shared[shared.map(patient).duplicated()]
+    for side, table in tables.items():
+        ledger.drop(side, "samples", again, "a second sample type of the same patient; first one kept")
+        tables[side] = table.drop(index=again)
+    return tables
+
+
+def _unique(table: pd.DataFrame, side: str, name: str, ledger: Ledger) -> pd.DataFrame:
+    duplicated = table.index[table.index.duplicated()].unique()
+    for sample in duplicated:
+        if not table.loc[[sample]].drop_duplicates().shape[0] == 1:
+            raise DataError(
+                f"{name}: sample {sample!r} appears {(table.index == sample).sum()} times with different values"
+                f" ({len(duplicated)} samples appear more than once).\n"
+                "  expected: one row (or column) for each sample\n"
+                "  to fix: keep one of them, or give them different names"
+            )
+    ledger.drop(side, "samples", table.index[table.index.duplicated()], "the same sample twice with equal values")
+    return table[~table.index.duplicated()]
+
+
+def _some(names: Iterable[str]) -> str:
+    names = list(map(str, names))
+    return f"{len(names)} samples, such as " + ", ".join(map(repr, names[:3]))

@@ -1,0 +1,266 @@
+"""The network between proteins, on a circle whose places do not depend on the edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import PathPatch, Wedge
+from matplotlib.path import Path
+
+from nard.figures.page import axes_at, chips, chips_height, ink, page
+from nard.figures.style import (
+    LABEL_SIZE,
+    MARGIN,
+    MUTED,
+    NEGATIVE,
+    NEGATIVE_DASHES,
+    POSITIVE,
+    STRIP,
+    TEXT_SIZE,
+    WIDTH,
+    house_style,
+    pathway_colours,
+    plain,
+    shorten,
+    text_width,
+)
+
+__all__ = ["circular_layout", "plot_network"]
+
+SIDE = 7.0  # of the square that holds the circle and its labels, in inches
+BAND = 0.13  # width of the arcs
+KEYS = 0.24  # height of the line that explains the edges
+GAP = 1  # between arcs, in places
+LABEL_SIZES = (7.0, 6.5, LABEL_SIZE)
+PITCH = 1.25  # distance between neighbouring labels, in multiples of their font size
+WITHIN, ACROSS = {"alpha": 1.0, "zorder": 3}, {"alpha": 0.55, "zorder": 2}
+
+
+def circular_layout(nodes) -> dict:
+    """Places on the unit circle: pathway after pathway, clockwise from the top, with a gap between pathways.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        With ``id`` and ``pathway``; pathways and their proteins keep the order in which they come.
+
+    Returns
+    -------
+    dict
+        id → (x, y).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from nard.figures import circular_layout
+    >>> nodes = pd.DataFrame({"id": ["BAX", "BID"], "pathway": ["Apoptosis", "Apoptosis"]})
+    >>> {name: (round(x, 2), round(y, 2)) for name, (x, y) in circular_layout(nodes).items()}
+    {'BAX': (0.87, 0.5), 'BID': (0.0, -1.0)}
+    """
+    places = _places(nodes)
+    # Positions are written to files: no minus sign in front of a rounded zero.
+    xy = np.round(_point(places["angle"].to_numpy()), 12) + 0.0
+    return dict(zip(places.index, map(tuple, xy.tolist()), strict=True))
+
+
+@house_style()
+def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None):
+    """The strongest selected edges between proteins, drawn inside a circle of proteins grouped by pathway.
+
+    Every cohort has the same layout, so that figures can be compared. A curve is an edge: blue for a positive and
+    dashed vermilion for a negative partial correlation, and the wider the stronger, on a scale that is the same in
+    every figure. Edges between proteins that share a pathway are opaque, those across pathways translucent. Proteins
+    without an edge are faded. The figure says how many of the edges it shows.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        With ``id``, ``label``, ``pathway`` (whose arc the protein is in) and ``pathways`` (all of them, ';'-separated).
+    edges : DataFrame
+        With ``source``, ``target``, ``partial_correlation`` and ``selected``.
+    title : str
+        Title.
+    max_edges : int, default=100
+        Only this many edges are drawn, those with the largest absolute partial correlation.
+    fdr : float, default=0.05
+        The q-value up to which edges were selected, for the text.
+    note : str, optional
+        Stamped at the bottom.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    places = _places(nodes)
+    places["label"] = nodes.set_index("id")["label"].map(shorten)
+    selected = edges[edges["selected"].astype(bool)]
+    drawn = selected.iloc[np.argsort(-selected["partial_correlation"].abs().to_numpy(), kind="stable")[:max_edges]]
+    within = _share_a_pathway(nodes, drawn)
+    ends = pd.concat([drawn["source"], drawn["target"]])
+    colours = pathway_colours(nodes["pathway"])
+    size, radius = _label_size(places)
+    labelled = _labelled(places, radius, size, ends.value_counts())
+
+    legend = chips_height(colours)
+    remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr)
+    if len(labelled) < len(places):
+        remark += "; those with most edges are labelled"
+    figure = page(legend + KEYS + SIDE, title=title, remarks=[remark], note=note)
+    chips(figure, STRIP, colours, numbered=True)
+    _explain_edges(figure, STRIP + legend)
+    ax = axes_at(figure, (WIDTH - SIDE) / 2, STRIP + legend + KEYS, SIDE, SIDE)
+    ax.set(xlim=(-SIDE / 2, SIDE / 2), ylim=(-SIDE / 2, SIDE / 2))
+    ax.axis("off")
+
+    _draw_arcs(ax, places, radius, colours)
+    _draw_proteins(ax, places, radius, colours, set(ends))
+    for name in labelled:
+        _draw_label(ax, places.loc[name], radius, size, faded=name not in set(ends))
+    # The strongest are drawn last, on top.
+    for row, inside in reversed(list(zip(drawn.itertuples(), within, strict=True))):
+        ax.add_patch(_curve(places.loc[row.source], places.loc[row.target], radius, row.partial_correlation, inside))
+    if drawn.empty:
+        ax.text(0, 0, f"no edges at q ≤ {fdr:g}", ha="center", va="center", size=TEXT_SIZE + 2, color=MUTED)
+    return figure
+
+
+def _places(nodes) -> pd.DataFrame:
+    """The proteins by id in their order around the circle, with the angles of their places and of their arcs' middles.
+
+    ``slot`` is the angle between neighbours.
+    """
+    arc = pd.factorize(nodes["pathway"])[0]
+    order = np.argsort(arc, kind="stable")
+    places = nodes.iloc[order].set_index("id")[["pathway"]]
+    places["slot"] = 2 * np.pi / (len(nodes) + GAP * (arc.max(initial=0) + 1))
+    places["angle"] = np.pi / 2 - places["slot"] * (np.arange(len(nodes)) + GAP * arc[order] + 0.5)
+    places["middle"] = places.groupby("pathway")["angle"].transform("mean")
+    return places
+
+
+def _share_a_pathway(nodes, edges) -> list[bool]:
+    """Whether the two proteins of an edge have a pathway in common; "other" is none."""
+    pathways = {
+        row.id: {row.pathway, *("" if pd.isna(row.pathways) else row.pathways).split(";")} - {"", "other"}
+        for row in nodes.itertuples()
+    }
+    return [not pathways[row.source].isdisjoint(pathways[row.target]) for row in edges.itertuples()]
+
+
+def _point(angle, radius=1.0) -> np.ndarray:
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _what_is_shown(drawn, selected, within, fdr) -> str:
+    if not selected:
+        return f"no edges at q ≤ {fdr:g}"
+    shown = f"strongest {drawn} of {selected}" if drawn < selected else f"all {selected}"
+    kinds = f"{within} within a pathway, {drawn - within} across pathways"
+    return f"{shown} edges shown (q ≤ {fdr:g}): {kinds}; proteins without an edge here are faded"
+
+
+def _label_size(places) -> tuple[float, float]:
+    """The largest font size at which neighbouring labels keep their distance, and the circle's radius with it."""
+    for size in LABEL_SIZES:
+        # A label may run as far as the square goes in its direction, which is further in the diagonals.
+        reach = SIDE / 2 / np.abs(_point(places["angle"].to_numpy())).max(axis=1)
+        widths = np.array([text_width(label, size) for label in places["label"]])
+        radius = min(reach - widths, default=SIDE / 2) - BAND - 0.12
+        if (places["slot"] * (radius + BAND) >= PITCH * size / 72).all():
+            break
+    return size, radius
+
+
+def _labelled(places, radius, size, degree) -> list:
+    """Everybody, or, if the circle is too crowded, the proteins with most edges that keep their distance."""
+    distance = PITCH * size / 72 / (radius + BAND)
+    kept = []
+    for name in sorted(places.index, key=lambda name: -degree.get(name, 0)):
+        apart = np.abs(places["angle"][name] - places["angle"][kept].to_numpy())
+        if (np.minimum(apart, 2 * np.pi - apart) >= distance).all():
+            kept.append(name)
+    return kept
+
+
+def _draw_arcs(ax, places, radius, colours):
+    for number, (pathway, colour) in enumerate(colours.items(), start=1):
+        angles = places["angle"][places["pathway"] == pathway]
+        half = places["slot"].iloc[0] / 2
+        first, last = np.degrees(angles.min() - half), np.degrees(angles.max() + half)
+        ax.add_patch(Wedge((0, 0), radius + 0.06 + BAND, first, last, width=BAND, facecolor=colour, edgecolor="none"))
+        middle = _point(angles.mean(), radius + 0.06 + BAND / 2)
+        ax.text(*middle, number, size=LABEL_SIZE, weight="bold", color=ink(colour), ha="center", va="center_baseline")
+
+
+def _draw_proteins(ax, places, radius, colours, connected):
+    xy = _point(places["angle"].to_numpy(), radius)
+    lone = ~places.index.isin(connected)
+    face = ["white" if faded else colours[name] for faded, name in zip(lone, places["pathway"], strict=True)]
+    diameter = min(3.5, 40 * radius * places["slot"].min())  # in points: neighbours never touch
+    edge = np.where(lone, "#BBBBBB", "black")
+    ax.scatter(*xy.T, s=diameter**2, c=face, edgecolors=edge, linewidths=0.5, zorder=4)
+
+
+def _draw_label(ax, place, radius, size, faded):
+    """Outwards along the radius, and never upside down."""
+    angle = np.degrees(place["angle"])
+    left = np.cos(place["angle"]) < 0
+    ax.text(
+        *_point(place["angle"], radius + 0.1 + BAND),
+        plain(place["label"]),
+        size=size,
+        color=MUTED if faded else "black",
+        rotation=angle + 180 if left else angle,
+        rotation_mode="anchor",
+        ha="right" if left else "left",
+        va="center",
+    )
+
+
+def _curve(a, b, radius, weight, within) -> PathPatch:
+    """Neighbours in an arc are joined along the rim; curves between arcs meet near the middle, bundled by arc."""
+    apart = abs(a["angle"] - b["angle"])
+    apart = min(apart, 2 * np.pi - apart)
+    if a["pathway"] == b["pathway"]:
+        depth, pull = 0.9 - 0.35 * apart, 0.0
+    else:
+        depth, pull = 0.62 - 0.55 * apart / np.pi, 0.5
+    turns = [place["angle"] + pull * (place["middle"] - place["angle"]) for place in (a, b)]
+    points = [
+        _point(a["angle"], radius),
+        _point(turns[0], depth * radius),
+        _point(turns[1], depth * radius),
+        _point(b["angle"], radius),
+    ]
+    path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    return PathPatch(path, facecolor="none", **_stroke(weight), **(WITHIN if within else ACROSS))
+
+
+def _stroke(weight) -> dict:
+    sign = {"edgecolor": POSITIVE} if weight > 0 else {"edgecolor": NEGATIVE, "linestyle": NEGATIVE_DASHES}
+    return {**sign, "linewidth": 0.4 + 4.0 * abs(weight)}
+
+
+def _explain_edges(figure, bottom):
+    """One line: sign, width, and opacity of the edges."""
+    ax = axes_at(figure, MARGIN, bottom, WIDTH - 2 * MARGIN, KEYS)
+    ax.set(xlim=(0, WIDTH - 2 * MARGIN), ylim=(0, KEYS))
+    ax.axis("off")
+    widths = [(f"{weight:g}", {"linewidth": _stroke(weight)["linewidth"]}) for weight in (0.1, 0.3, 0.6)]
+    opacities = [("within a pathway,", WITHIN), ("across", ACROSS)]
+    entries = [
+        ("positive", _stroke(0.3)),
+        ("negative", _stroke(-0.3)),
+        ("partial correlation", None),
+        *widths,
+        *((text, {"linewidth": 1.6, "alpha": style["alpha"]}) for text, style in opacities),
+    ]
+    left, sample = 0.0, 0.28
+    for text, line in entries:
+        if line is not None:
+            path = Path([(left, KEYS / 2), (left + sample, KEYS / 2)])
+            ax.add_patch(PathPatch(path, **{"edgecolor": "black"} | line))
+            left += sample + 0.05
+        ax.text(left, KEYS / 2, text, va="center_baseline")
+        left += text_width(text) + 0.13

@@ -1,0 +1,178 @@
+"""What the cancers have in common: an UpSet plot."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+import pandas as pd
+from matplotlib.collections import PathCollection
+from matplotlib.ticker import MaxNLocator
+
+from nard.figures.page import chips, chips_height, page, sentence
+from nard.figures.style import LABEL_SIZE, MARGIN, OTHER, STRIP, WIDTH, house_style, plain, shorten, text_width
+
+__all__ = ["plot_upset"]
+
+# In inches: a cancer's row, the bars, the bars of the totals with room for their numbers, the room below the totals.
+ROW, BARS, TOTALS, NUMBERS, BELOW = 0.2, 2.2, 0.9, 0.4, 0.3
+WIDEST_COLUMN = 0.5
+UNDIVIDED = "#444444"
+
+
+@house_style()
+def plot_upset(contents, groups, colours, *, title, element_name="associations", max_subsets=25, note=None):
+    """How many elements were found in exactly which cancers, largest first, as bars stacked by pathway.
+
+    Each column is an exclusive intersection: the filled dots name the cancers in which its elements were found, and
+    they were found in no other. The bars at the left are the sizes of the whole sets. The figure says what it omits.
+
+    Parameters
+    ----------
+    contents : dict
+        Cancer → set of elements, in the order of the rows.
+    groups : dict or None
+        Element → pathway; an element without one counts as "other". With None the bars are not divided.
+    colours : dict or None
+        Pathway → colour, in the order of the stack, as from :func:`pathway_colours`; not used without groups.
+    title : str
+        Title.
+    element_name : str, default="associations"
+        What the elements are, in the plural.
+    max_subsets : int, default=25
+        At most this many intersections are shown.
+    note : str, optional
+        Stamped at the bottom.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    where = _where(contents)
+    if not where:
+        return sentence(f"No {element_name} were found in any of the cancers.", title=title, note=note)
+    if len(contents) == 1:
+        (name,) = contents
+        text = f"{name} is the only cancer, so there is nothing to intersect ({element_name}: {len(where)})."
+        return sentence(text, title=title, note=note)
+
+    sizes = Counter(where.values())
+    # Ties go to the fewer cancers, then to those that come first.
+    ranked = sorted(sizes, key=lambda cancers: (-sizes[cancers], sum(cancers), [not found for found in cancers]))
+    shown, hidden = ranked[:max_subsets], ranked[max_subsets:]
+    divided = groups is not None
+    group = {element: (groups.get(element) or "other") if divided else "" for element in where}
+    stacks = {cancers: Counter(group[element] for element in where if where[element] == cancers) for cancers in shown}
+    palette = {"other": OTHER} | colours if divided else {"": UNDIVIDED}
+    palette = {name: palette[name] for name in sorted(palette, key="other".__eq__) if _occurs(name, stacks)}
+
+    legend = chips_height(palette) + 0.1 if divided else 0.0
+    rows = ROW * len(contents)
+    figure = page(
+        legend + BELOW + rows + BARS + 0.3,
+        title=title,
+        remarks=[_remark(sizes, shown, hidden, element_name)],
+        note=note,
+    )
+    if divided:
+        chips(figure, STRIP, palette)
+    axes = _draw(figure, contents, stacks, palette)
+
+    names = max(text_width(shorten(name)) for name in contents) + 0.12
+    left = MARGIN + NUMBERS + TOTALS + 0.05 + names
+    bottom = STRIP + legend + BELOW
+    column = min((WIDTH - left - MARGIN) / len(shown), WIDEST_COLUMN)
+    _place(axes["totals"], MARGIN + NUMBERS, bottom, TOTALS, rows)
+    _place(axes["shading"], left - names, bottom, names + column * len(shown), rows)
+    _place(axes["matrix"], left, bottom, column * len(shown), rows)
+    _place(axes["bars"], left, bottom + rows + 0.1, column * len(shown), BARS)
+    _finish_matrix(axes["matrix"], contents, column)
+    _finish_totals(axes["totals"], contents, element_name)
+    _finish_bars(axes["bars"], [sizes[cancers] for cancers in shown], column, element_name)
+    return figure
+
+
+def _where(contents) -> dict:
+    """Element → for each cancer, whether the element was found in it."""
+    return {
+        element: tuple(element in found for found in contents.values()) for element in set().union(*contents.values())
+    }
+
+
+def _occurs(name, stacks) -> bool:
+    return any(name in stack for stack in stacks.values())
+
+
+def _remark(sizes, shown, hidden, element_name) -> str:
+    text = f"an intersection counts the {element_name} found in exactly these cancers"
+    if not hidden:
+        return text
+    size = "smaller" if sizes[hidden[0]] < sizes[shown[-1]] else "equal or smaller"
+    omitted = sum(sizes[cancers] for cancers in hidden)
+    return f"{text}; {len(hidden)} {size} intersections ({omitted} {element_name}) are not shown"
+
+
+def _draw(figure, contents, stacks, palette) -> dict:
+    """The library's plot: its axes by name."""
+    from upsetplot import UpSet
+
+    # One row per element. Pathways are ranks here, as the library would sort names by the alphabet.
+    ranks = {name: rank for rank, name in enumerate(palette)}
+    rows = [(cancers, ranks[name]) for cancers, stack in stacks.items() for name in stack.elements()]
+    index = pd.MultiIndex.from_tuples([cancers for cancers, _ in rows], names=list(contents))
+    upset = UpSet(
+        pd.DataFrame({"pathway": [rank for _, rank in rows]}, index=index),
+        sort_by="input",
+        sort_categories_by="-input",
+        intersection_plot_elements=0,
+        element_size=None,
+        facecolor=UNDIVIDED,
+    )
+    # The library knows the intersections shown only; the totals are those of the whole sets.
+    upset.totals = pd.Series({name: len(contents[name]) for name in upset.totals.index})
+    upset.add_stacked_bars(by="pathway", colors={ranks[name]: colour for name, colour in palette.items()})
+    with warnings.catch_warnings():
+        message = "A value is trying to be set on a copy of a DataFrame or Series through chained assignment"
+        warnings.filterwarnings("ignore", message=message, category=FutureWarning)
+        axes = upset.plot(figure)
+    axes["bars"] = axes.pop("extra0")
+    return axes
+
+
+def _place(ax, left, bottom, width, height):
+    across, up = ax.figure.get_size_inches()
+    ax.set_position((left / across, bottom / up, width / across, height / up))
+
+
+def _finish_matrix(ax, contents, column):
+    (dots,) = (artist for artist in ax.collections if isinstance(artist, PathCollection))
+    dots.set_sizes([(72 * 0.6 * min(column, ROW)) ** 2])
+    ax.set_yticks(range(len(contents)), [plain(shorten(name)) for name in reversed(contents)])
+
+
+def _finish_totals(ax, contents, element_name):
+    ax.set_xlim(max(map(len, contents.values())), 0)
+    ax.xaxis.grid(False)
+    ax.tick_params(axis="x", bottom=False, labelbottom=False)
+    ax.spines["bottom"].set_visible(False)
+    ax.set_xlabel(f"all {plain(element_name)}", loc="right")
+    for row, name in enumerate(reversed(contents)):
+        size = len(contents[name])
+        ax.annotate(
+            f"{size}", (size, row), (-2, 0), textcoords="offset points", ha="right", va="center", size=LABEL_SIZE
+        )
+
+
+def _finish_bars(ax, sizes, column, element_name):
+    ax.get_legend().remove()
+    ax.set_ylabel(plain(element_name))
+    ax.set_ylim(0, 1.1 * max(sizes))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    ax.yaxis.grid(False)
+    for bar in ax.patches:
+        bar.set(edgecolor="white", linewidth=0.3)
+    upright = max(text_width(size, LABEL_SIZE) for size in sizes) > 0.95 * column
+    number = {"textcoords": "offset points", "ha": "center", "va": "bottom", "size": LABEL_SIZE}
+    for place, size in enumerate(sizes):
+        ax.annotate(f"{size}", (place, size), (0, 1.5), rotation=90 if upright else 0, **number)

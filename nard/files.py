@@ -1,0 +1,79 @@
+"""Files that appear whole or not at all, and with the same bytes for the same content."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["atomic", "read_json", "read_tsv", "write_json", "write_npz", "write_text", "write_tsv"]
+
+_DIGITS = "%.8g"
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside ``path``, moved there when the block ends well.
+
+    The suffixes are kept, since writers of figures look at them, and the name is new each time: a job that outlived
+    its killed workflow and the job that replaces it may write at once.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix="".join(path.suffixes[-2:]), dir=path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    with atomic(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(value: Mapping, path: str | Path) -> None:
+    write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+
+def read_json(path: str | Path) -> dict:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> None:
+    """Tab-separated, eight digits, ``NA`` for what is missing; gzipped, without a time stamp, if the name says so."""
+    text = io.StringIO()
+    table.to_csv(text, sep="\t", index=index, float_format=_DIGITS, na_rep="NA", lineterminator="\n")
+    content = text.getvalue().encode("utf-8")
+    if str(path).endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
+    with atomic(path) as part:
+        part.write_bytes(content)
+
+
+def read_tsv(path: str | Path, **options) -> pd.DataFrame:
+    """A table written by :func:`write_tsv`. A gene or protein may be called ``nan`` or ``None``: only ``NA`` is missing."""
+    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=["NA"], **options)
+
+
+def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
+    with atomic(path) as part:
+        with part.open("wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

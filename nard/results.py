@@ -1,0 +1,115 @@
+"""The files of one fit: tables of findings, the graph, and what is needed to use the model again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from nard.files import atomic, read_tsv, write_json, write_npz, write_tsv
+from nard.networks import findings_graph
+
+__all__ = ["node_table", "read_matrix", "write_fit"]
+
+# Beyond this only the selected rows are written: a table of every candidate would be gigabytes of nothing.
+_MOST_ROWS = 2_000_000
+
+
+def read_matrix(path: str | Path) -> pd.DataFrame:
+    """X or Y as the preparation wrote it: samples × features."""
+    return read_tsv(path, dtype={"sample": str}).set_index("sample")
+
+
+def node_table(groups: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:
+    """One row per output: id, label, kind, pathway, pathways, genes, colour, and its degree and strength among selected edges."""
+    nodes = groups[groups["side"] == "outputs"].drop(columns="side").rename(columns={"name": "id"})
+    nodes.insert(1, "label", nodes["id"])
+    selected = edges[edges["selected"]]
+    ends = pd.concat([selected["source"], selected["target"]]).astype(str)
+    strength = pd.concat([selected["partial_correlation"].abs()] * 2).groupby(ends.to_numpy()).sum()
+    nodes["degree"] = nodes["id"].map(ends.value_counts()).fillna(0).astype(int)
+    nodes["strength"] = nodes["id"].map(strength).fillna(0.0)
+    return nodes.reset_index(drop=True)
+
+
+def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[str, str]) -> dict:
+    """Writes the findings of a fitted model; returns the summary that goes into ``fit.json``."""
+    edges = model.edges(fdr)
+    edges.insert(2, "interaction", "residual")
+    edges["sign"] = _signs(edges["partial_correlation"])
+    n_targets, n_features = model.coef_.shape
+    everything = n_targets * n_features <= _MOST_ROWS
+    associations = model.associations(fdr, selected_only=not everything)
+    associations["sign"] = _signs(associations["weight"])
+    features = model.relevance(fdr)
+    nodes = node_table(groups, edges)
+    summary = {
+        **about,
+        "n_features": n_features,
+        "n_targets": n_targets,
+        "lam": float(model.lam_),
+        "fdr": fdr,
+        "converged": bool(model.converged_),
+        "n_iter": int(model.n_iter_),
+        "objective": float(model.objective_[-1]),
+        "coefficients": "sparse refit" if model.refit_ else "posterior mean",
+        "guarded": bool(model.guarded_),
+        "associations_listed": "all" if everything else "selected only",
+        "found": {
+            "features": int(features["selected"].sum()),
+            "associations": int(associations["selected"].sum()),
+            "edges": int(edges["selected"].sum()),
+        },
+    }
+    write_tsv(edges, paths["edges"])
+    write_tsv(nodes, paths["nodes"])
+    write_tsv(associations, paths["associations"])
+    write_tsv(features, paths["features"])
+    trace = pd.DataFrame({"step": np.arange(len(model.objective_)), "objective": model.objective_})
+    write_tsv(trace, paths["trace"])
+    path = model.lam_path_ if model.lam_path_ is not None else pd.DataFrame({"lam": [model.lam_], "score": [np.nan]})
+    write_tsv(path, paths["lam_path"])
+    write_npz(
+        paths["model"],
+        coef=model.coef_,
+        intercept=model.intercept_,
+        posterior_coef=model.posterior_coef_,
+        sparse_coef=model.sparse_coef_,
+        alpha=model.alpha_,
+        precision=model.precision_,
+        features=np.array(model.feature_labels_, dtype=str),
+        targets=np.array(model.target_labels_, dtype=str),
+    )
+    write_graph(nodes, groups, edges, associations, paths["graph"])
+    write_json(summary, paths["fit"])
+    return summary
+
+
+def write_graph(nodes, groups, edges, associations, path) -> None:
+    """GraphML of the selected findings, with the positions and colours of the network figure."""
+    from nard.figures.network import circular_layout
+
+    graph = findings_graph(nodes["id"], edges, associations)
+    place = circular_layout(nodes)
+    of_input = groups[groups["side"] == "inputs"].set_index("name")
+    of_output = nodes.set_index("id")
+    for node, attributes in graph.nodes(data=True):
+        row = of_output.loc[node] if attributes["kind"] == "target" else of_input.loc[attributes["label"]]
+        if attributes["kind"] == "feature":
+            # An input stands outside the circle, beside the middle of what it drives.
+            x, y = np.mean([place[neighbour] for neighbour in graph[node]], axis=0)
+            reach = 1.5 / max(np.hypot(x, y), 1e-3)
+            place[node] = (x * reach, y * reach)
+        colour = row["colour"]
+        red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        x, y = place[node]
+        attributes.update(pathway=str(row["pathway"]), measured=str(row["kind"]), genes=str(row["genes"]))
+        attributes.update(x=round(1000 * float(x), 1), y=round(1000 * float(y), 1), r=red, g=green, b=blue, colour=colour)
+    with atomic(path) as part:
+        nx.write_graphml(graph, part)
+
+
+def _signs(values: pd.Series) -> np.ndarray:
+    return np.where(values > 0, "positive", "negative")

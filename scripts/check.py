@@ -1,0 +1,11 @@
+"""The checks of all cohorts as one table."""
+
+from nard.check import check_table, printed
+from nard.files import read_json, write_tsv
+from nard.jobs import job
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        found = [read_json(path) for path in snakemake.input]
+        print(printed(found))
+        write_tsv(check_table(found), snakemake.output[0])

@@ -1,0 +1,18 @@
+"""The phenotype network of an aging cohort, as a matrix with its blocks."""
+
+from nard.captions import origin
+from nard.figures.blocks import plot_blocks
+from nard.figures.style import save_figure
+from nard.files import read_json, read_tsv
+from nard.jobs import job
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        summary = read_json(snakemake.input.summary)
+        figure = plot_blocks(
+            read_tsv(snakemake.input.nodes),
+            read_tsv(snakemake.input.edges),
+            title=f"{summary['title']}: network of the macro phenotypes",
+            note=origin([summary], snakemake.params.method),
+        )
+        save_figure(figure, list(snakemake.output))

@@ -1,0 +1,42 @@
+"""True positive and false discovery rates of every fit to a simulated cohort."""
+
+from itertools import product
+
+import pandas as pd
+
+from nard.comparison import association_set, edge_set, feature_set, recovery
+from nard.files import read_tsv, write_tsv
+from nard.jobs import job
+
+
+def truth_among(associations: pd.DataFrame, edges: pd.DataFrame, groups: pd.DataFrame) -> dict[str, frozenset]:
+    """The truth about the features that the preparation kept."""
+    inputs = set(groups.loc[groups["side"] == "inputs", "name"])
+    outputs = set(groups.loc[groups["side"] == "outputs", "name"])
+    associations = associations[associations["feature"].isin(inputs) & associations["target"].isin(outputs)]
+    edges = edges[edges["source"].isin(outputs) & edges["target"].isin(outputs)]
+    return {
+        "features": feature_set(associations),
+        "associations": association_set(associations),
+        "edges": edge_set(edges),
+    }
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]) as log:
+        source, cohorts, methods = snakemake.input, snakemake.params.cohorts, snakemake.params.methods
+        truths = {
+            cohort: truth_among(read_tsv(associations), read_tsv(edges), read_tsv(groups))
+            for cohort, associations, edges, groups in zip(
+                cohorts, source.true_associations, source.true_edges, source.groups, strict=True
+            )
+        }
+        rows = []
+        for what, members in (("features", feature_set), ("associations", association_set), ("edges", edge_set)):
+            for (cohort, method), path in zip(product(cohorts, methods), source[what], strict=True):
+                table = read_tsv(path)
+                rates = recovery(members(table), truths[cohort][what], len(table))
+                rows.append({"cohort": cohort, "method": method, "what": what, **rates})
+        table = pd.DataFrame(rows)
+        write_tsv(table, snakemake.output[0])
+        log.info("\n%s", table.groupby(["what", "method"])[["tpr", "fdr"]].mean().to_string())

@@ -1,0 +1,31 @@
+"""How often each finding comes back when the method is fitted to random subsamples."""
+
+import pandas as pd
+
+from nard.comparison import association_set, edge_set, selection_frequency
+from nard.files import read_json, read_tsv, write_tsv
+from nard.jobs import job
+from nard.methods import make_model
+from nard.results import read_matrix
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
+        settings = {**snakemake.params.fit, "lam": read_json(snakemake.input.fit)["lam"], "refit": False}
+        frequencies = selection_frequency(
+            lambda: make_model(snakemake.wildcards.method, settings, snakemake.params.seed),
+            X,
+            Y,
+            snakemake.params.stability["subsamples"],
+            snakemake.params.stability["fraction"],
+            snakemake.params.seed,
+            settings["fdr"],
+        )
+        whole = (association_set(read_tsv(snakemake.input.associations)), edge_set(read_tsv(snakemake.input.edges)))
+        rows = [
+            (what, source, target, frequency.get((source, target), 0.0), (source, target) in selected)
+            for what, frequency, selected in zip(("association", "edge"), frequencies, whole, strict=True)
+            for source, target in sorted(set(frequency) | set(selected))
+        ]
+        table = pd.DataFrame(rows, columns=["what", "source", "target", "frequency", "selected"])
+        write_tsv(table, snakemake.output[0])

@@ -1,0 +1,40 @@
+"""Small raw files of a TCGA-like cohort, for tests."""
+
+import numpy as np
+import pandas as pd
+
+from nard.check import check_cohort
+from nard.config import preprocessing_of, validated
+from nard.data.pathways import read_pathways
+
+PATHWAYS = read_pathways()
+N = 40
+
+
+def barcodes(n=N, sample_type="01"):
+    return [f"TCGA-AB-{1000 + i}-{sample_type}" for i in range(n)]
+
+
+def raw_tables(seed=0, n=N):
+    """Expression (genes × samples) and abundance (proteins × samples) as Xena has them."""
+    rng = np.random.default_rng(seed)
+    mrna = pd.DataFrame(8 + rng.standard_normal((len(PATHWAYS.genes), n)), PATHWAYS.genes, barcodes(n))
+    rppa = pd.DataFrame(rng.standard_normal((len(PATHWAYS.proteins), n)), PATHWAYS.proteins, barcodes(n))
+    return mrna.round(4).rename_axis("sample"), rppa.round(4).rename_axis("sample")
+
+
+def write(table, path, **options):
+    table.to_csv(path, **{"sep": "\t", "na_rep": "NA", **options})
+    return str(path)
+
+
+def settings_of(inputs, outputs, **keys):
+    """The settings of one cohort of files, as the workflow hands them to a job, and the files."""
+    config = validated({"cohorts": {"TEST": {"source": "files", "inputs": inputs, "outputs": outputs, **keys}}})
+    settings = {**config["cohorts"]["TEST"], "preprocessing": preprocessing_of(config, "TEST"), "cancer": "TEST"}
+    files = {key: settings[key] for key in ("inputs", "outputs", "covariates") if settings[key]}
+    return settings, files
+
+
+def check(inputs, outputs, **keys):
+    return check_cohort("TEST", *settings_of(inputs, outputs, **keys), None, None)

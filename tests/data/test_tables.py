@@ -1,0 +1,550 @@
+"""Every layout is read as what it is, any table is read back exactly, and what is wrong is told with its place."""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from nard.data import tables
+from nard.data.errors import DataError
+from nard.data.tables import read_frame, read_table, read_text
+
+A, B, C = "TCGA-AA-3521-01", "TCGA-AA-3522-01", "TCGA-A6-2671-11"
+
+
+def zipped(content: bytes, *names: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+PACKINGS = {
+    "plain": bytes,
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zip": lambda content: zipped(content, "tmp/table.csv"),
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="table", encoding="utf-8"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
+        return path
+
+    return write
+
+
+def check(table, layout, rows):
+    """The table is of this layout and holds these rows: sample, values by feature."""
+    assert table.layout.startswith(layout)
+    expected = pd.DataFrame.from_dict(rows, orient="index", dtype=float)
+    pd.testing.assert_frame_equal(table.values, expected)
+
+
+# Layouts
+
+
+@pytest.mark.parametrize("corner", ["sample", "Sample_description", "SampleID"])
+def test_xena(write, corner):
+    path = write(f"{corner}\t{A}\t{B}\nTP53\t1.5\tNA\nAKT1\t-2\t\n")
+    check(
+        read_table(path),
+        "Xena matrix (features × samples)",
+        {A: {"TP53": 1.5, "AKT1": -2}, B: {"TP53": np.nan, "AKT1": np.nan}},
+    )
+
+
+def test_tcpa(write):
+    text = f"Sample_ID,Cancer_Type,Sample_Type,SetID,X1433BETA,AKT_pS473\n{A},COAD,Primary,1,0.5,NA\n"
+    text += f"{B},,Primary,1,1.5,2.5\n"
+    for content in (text, zipped(text.encode(), "tmp/", "tmp/TCGA-L4.csv", "__MACOSX/tmp/._TCGA-L4.csv")):
+        table = read_table(write(content))
+        rows = {A: {"X1433BETA": 0.5, "AKT_pS473": np.nan}, B: {"X1433BETA": 1.5, "AKT_pS473": 2.5}}
+        check(table, "TCPA level 4 (samples × antibodies)", rows)
+        assert table.cancers.index.equals(table.values.index)
+        assert table.cancers.tolist() == ["COAD", None]
+        assert "left out: Cancer_Type, Sample_Type, SetID" in table.notes[0]
+
+
+def test_pancanatlas(write):
+    path = write(f"SampleID\tTumorType\tX1433BETA\n{A}-20\tCOAD\t0.5\n{A}-21\tREAD\t1.5\n")
+    table = read_table(path)
+    check(
+        table,
+        "GDC PanCanAtlas RPPA (samples × antibodies)",
+        {f"{A}-20": {"X1433BETA": 0.5}, f"{A}-21": {"X1433BETA": 1.5}},
+    )
+    assert table.cancers.tolist() == ["COAD", "READ"]
+
+
+def test_cbioportal_rppa(write):
+    path = write(f"Composite.Element.REF\t{A}\nAKT1 AKT2 AKT3|Akt_pS473\t0.5\nBIRC2 |cIAP\tNA\n")
+    rows = {A: {"AKT1 AKT2 AKT3|Akt_pS473": 0.5, "BIRC2 |cIAP": np.nan}}
+    check(read_table(path), "cBioPortal or Firehose RPPA", rows)
+
+
+@pytest.mark.parametrize("samples", [(A, B), ("P-01", "P-02")])
+def test_cbioportal_mrna(write, samples):
+    a, b = samples
+    rows = {a: {"TP53": 1, "AKT1": 3}, b: {"TP53": 2, "AKT1": 4}}
+    ids = {a: {"7157": 1.0, "1": 9.0}, b: {"7157": 2.0, "1": 9.0}}
+    both = write(f"Hugo_Symbol\tEntrez_Gene_Id\t{a}\t{b}\nTP53\t7157\t1\t2\n\t1\t9\t9\nNA\t2\t9\t9\nAKT1\t207\t3\t4\n")
+    check(read_table(both), "cBioPortal (genes × samples)", rows)
+    assert read_table(both).notes == ("2 feature(s) without a name or symbol dropped",)
+    swapped = write(f"Entrez_Gene_Id\tHugo_Symbol\t{a}\t{b}\n7157\tTP53\t1\t2\n207\tAKT1\t3\t4\n")
+    check(read_table(swapped), "cBioPortal", rows)
+    check(read_table(write(f"Hugo_Symbol\t{a}\t{b}\nTP53\t1\t2\nAKT1\t3\t4\n")), "cBioPortal", rows)
+    check(read_table(write(f"Entrez_Gene_Id\t{a}\t{b}\n7157\t1\t2\n1\t9\t9\n")), "cBioPortal", ids)
+
+
+def test_firehose_mrna(write):
+    path = write(
+        f"Hybridization REF\t{A}\t{B}\ngene_id\tnormalized_count\tnormalized_count\n"
+        "?|100130426\t0\t0\nTP53|7157\t1\t2\nSLC35E2|9906\t3\t4\nSLC35E2|728661\t5\t6\n"
+    )
+    table = read_table(path)
+    assert table.layout == "Firehose (features × samples)"
+    assert table.values.columns.tolist() == ["TP53", "SLC35E2", "SLC35E2"]
+    assert table.values.loc[B].tolist() == [2, 4, 6]
+    assert table.notes[-1] == "1 feature(s) without a name or symbol dropped"
+
+
+def test_firehose_with_several_columns_per_sample(write):
+    path = write(
+        f"Hybridization REF\t{A}\t{A}\t{A}\t{B}\t{B}\t{B}\n"
+        "gene_id\traw_count\tscaled_estimate\ttranscript_id\traw_count\tscaled_estimate\ttranscript_id\n"
+        "TP53|7157\t10\t1e-6\tuc1.1,uc2.1\t20\t2e-6\tuc1.1\n"
+    )
+    check(read_table(path), "Firehose", {A: {"TP53": 10}, B: {"TP53": 20}})
+    assert "'raw_count' was taken" in read_table(path).notes[0]
+
+
+def test_firehose_rppa(write):
+    path = write(f"Sample REF\t{A}\nComposite Element REF\tProtein Expression\n4E-BP1_pS65-R-V\t0.5\n")
+    check(read_table(path), "Firehose", {A: {"4E-BP1_pS65-R-V": 0.5}})
+    path = write(f"Sample.ID\t{A}\nYWHAB|14-3-3_beta\t0.5\n")
+    check(read_table(path), "plain table", {A: {"YWHAB|14-3-3_beta": 0.5}})
+
+
+def test_entrez_numbers_after_symbols(write):
+    check(read_table(write(f"gene_id\t{A}\nTP53|7157\t1\n?|1\t2\n")), "plain table", {A: {"TP53": 1}})
+
+
+RPPA = "AGID\tlab_id\tcatalog_number\tset_id\tpeptide_target\tprotein_expression\n"
+STAR = (
+    "# gene-model: GENCODE v36\n"
+    "gene_id\tgene_name\tgene_type\tunstranded\tstranded_first\tstranded_second\ttpm_unstranded\tfpkm_unstranded\n"
+    "N_unmapped\t\t\t5\t5\t5\t\t\nN_ambiguous\t\t\t7\t7\t7\t\t\n"
+)
+
+
+def test_gdc_rppa_folder(write, tmp_path):
+    write(
+        RPPA + "AGID1\t1\t2\told\t1433BETA\t0.5\nAGID2\t1\t2\told\tAKT_pS473\tNA\n", f"x/{B}A-21-A45F-20_RPPA_data.tsv"
+    )
+    write(
+        gzip.compress((RPPA + "AGID1\t1\t2\told\t1433BETA\t1.5\nAGID3\t1\t2\told\tATM\t2\n").encode()),
+        "x/y/mine.tsv.gz",
+    )
+    write(b"\0\1", "x/logs/a.parcel")
+    write(b"\0\1", "x/.state")
+    write("one column only", "x/MANIFEST.txt")
+    table = read_table(tmp_path / "x")
+    nan = np.nan
+    rows = {
+        f"{B}A-21-A45F-20": {"1433BETA": 0.5, "AKT_pS473": nan, "ATM": nan},
+        "mine": {"1433BETA": 1.5, "AKT_pS473": nan, "ATM": 2.0},
+    }
+    check(table, "GDC RPPA, one file per sample", rows)
+    assert table.notes == ("1 other file(s) in the folder skipped: 'MANIFEST.txt'",)
+    check(read_table(tmp_path / "x" / "y" / "mine.tsv.gz"), "GDC RPPA", {"mine": {"1433BETA": 1.5, "ATM": 2.0}})
+
+
+def test_gdc_star_counts(write, tmp_path):
+    rows = (
+        "E1\tTP53\tprotein_coding\t1\t1\t1\t{}\t9\nE2\tY_RNA\tmisc\t1\t1\t1\t2\t9\nE3\tY_RNA\tmisc\t1\t1\t1\t0.5\t9\n"
+    )
+    write(STAR + rows.format(1.25), "x/0b1c.rna_seq.augmented_star_gene_counts.tsv")
+    write(STAR + rows.format("3e-2"), "x/tcga.aa.3521.01a.tsv")
+    table = read_table(tmp_path / "x")
+    check(
+        table,
+        "GDC STAR counts",
+        {"0b1c": {"TP53": 1.25, "Y_RNA": 2.5}, "tcga.aa.3521.01a": {"TP53": 0.03, "Y_RNA": 2.5}},
+    )
+    assert table.notes == (
+        "1 comment line(s) skipped",
+        "2 feature(s) without a name or symbol dropped",
+        "1 repeated name(s) joined by the sum",
+    )
+
+
+def test_r_row_names(write):
+    rows = {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}}
+    for text in (
+        f'"x" "y"\n"{A}" 1 2\n"{B}" 3 4\n',
+        f"x\ty\n{A}\t1\t2\n{B}\t3\t4\n",
+        f'"","x","y"\n"{A}",1,2\n"{B}",3,4\n',
+    ):
+        check(read_table(write(text)), "plain table (samples × features)", rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# made by hand\n\n#\nid,x y,z\n{A},1,2\n{B},3,4\n\n\n",
+        f"id,x y,z,,\n{A},1,2,,\n{B},3,4,,\n,,,,\n",
+        f"id,x y,z\n{A},1,2,\n\n{B},3,4,\n",
+        f"id,x y,z,\n{A},1,2\n{B},3,4\n",
+        f"id , x y , z \r\n {A} , 1 ,2\r\n{B}, 3,4 \r\n",
+        f'id;"x y";z\n{A};1,0;2\n{B};3;"4,00"\n',
+        f"id\tx y\tz\r{A}\t1,0\t2\r{B}\t3\t4,00\r",
+        f'id,"x y","z"\n"{A}","1","2"\n"{B}","3","4"\n',
+        f"\ufeffid,x y,z\n{A},1,2\n{B},3,4",
+    ],
+    ids=["comments", "blank columns", "row ends", "header end", "spaces", "decimal commas", "tabs", "quotes", "mark"],
+)
+def test_untidy_tables(write, text):
+    check(read_table(write(text)), "plain table", {A: {"x y": 1, "z": 2}, B: {"x y": 3, "z": 4}})
+
+
+def test_missing_spellings(write):
+    spellings = ["", "NA", "NaN", "nan", "N/A", "null", "NULL", ".", "-", "None", "#N/A"]
+    for pad in ("", " "):
+        path = write(
+            "".join(f"{name}\t1\t{pad}{cell}{pad}\n" for name, cell in [("id", "y"), *((A, s) for s in spellings)])
+        )
+        table = read_table(path)
+        assert table.values.shape == (len(spellings), 2)
+        assert table.values["y"].isna().all()
+
+
+def test_line_ends_within_quotes(write):
+    check(read_table(write(f'id,"x\n(log2)",y\n"{A}",1,"\n2"\n')), "plain table", {A: {"x\n(log2)": 1, "y": 2}})
+
+
+def test_repeated_names_are_kept(write):
+    table = read_table(write(f"id,x,x\n{A},1,2\n{A},3,4\n"))
+    assert table.values.index.tolist() == [A, A]
+    assert table.values.to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_encodings(write):
+    text = f"id,β-catenin\n{A},1\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        table = read_table(write(text, encoding=encoding))
+        assert table.values.columns.tolist() == ["β-catenin"]
+        assert bool(table.notes) == (encoding == "utf-16")
+    latin = read_table(write(f"id,Größe\n{A},1\n", encoding="latin-1"))
+    assert latin.values.columns.tolist() == ["Größe"]
+    assert "Latin-1" in latin.notes[0]
+
+
+# Orientation
+
+
+def test_barcodes_with_dots(write):
+    assert read_table(write("id\tTCGA.AA.3521.01A\tTCGA.AA.3522.01A\nx\t1\t2\n")).values.shape == (2, 1)
+
+
+def test_known_names_tell_the_orientation(write):
+    path = write("id,s1,s2\nTP53,1,2\nAkt_pS473,3,4\n")
+    for known in ({"known_samples": ["s2"]}, {"known_features": ["TP53"]}, {"known_features": ["AKTPS473"]}):
+        check(
+            read_table(path, **known),
+            "plain table (features",
+            {"s1": {"TP53": 1, "Akt_pS473": 3}, "s2": {"TP53": 2, "Akt_pS473": 4}},
+        )
+    for known in ({"known_samples": ["TP53"]}, {"known_features": ["s1"]}):
+        assert read_table(path, **known).values.columns.tolist() == ["s1", "s2"]
+    assert read_table(path, orientation="samples_in_rows", known_features=["TP53"]).values.index[0] == "TP53"
+
+
+@pytest.mark.parametrize(
+    ("text", "orientation", "message"),
+    [
+        ("id,x\ny,1\n", "auto", "cannot tell.*rows 'y'; columns 'x'.*orientation: samples_in_rows.*features_in_rows"),
+        (f"id,{A}\n{B},1\n", "auto", "barcodes are in the rows and in the columns"),
+        (f"id,{A}\n{B},1\n", "samples_in_rows", "barcodes are in the rows and in the columns"),
+        (f"id,{A}\nx,1\n", "samples_in_rows", "samples are in columns, but `orientation` is samples_in_rows"),
+        (f"id,x\n{A},1\n", "features_in_rows", "samples are in rows, but `orientation` is features_in_rows"),
+        ("Hugo_Symbol,P1\nTP53,1\n", "samples_in_rows", "samples are in columns"),
+        (f"id,x\n{A},1\n", "rows", "unknown orientation.*'rows'.*auto, samples_in_rows or features_in_rows"),
+    ],
+)
+def test_orientation_errors(write, text, orientation, message):
+    path = write(text)
+    with pytest.raises(DataError, match=f"(?s){path}.*{message}"):
+        read_table(path, orientation=orientation)
+
+
+# Errors
+
+
+NO_TABLES = [
+    (b"", "the file is empty"),
+    (b" \n\n", "the file is empty"),
+    (b"# x\n", "empty but for comments"),
+    (gzip.compress(b"id,x\na,1\n" * 100)[:-20], "gzip file is damaged or cut off.*download or copy it again"),
+    (bz2.compress(b"id,x\na,1\n" * 100)[:-20], "bzip2 file is damaged"),
+    (lzma.compress(b"id,x\na,1\n" * 100)[:-20], "xz file is damaged"),
+    (zipped(b"id,x\na,1\n", "a")[:-20], "zip file is damaged"),
+    (zipped(b"id,x\na,1\n", "a", "b"), "zip archive of 2 files.*'a', 'b'"),
+    (zipped(b"", "[Content_Types].xml", "xl/workbook.xml"), "Excel workbook.*save the sheet as TSV or CSV"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "Excel workbook"),
+    (bytes(257) + b"ustar" + bytes(300), "tar archive"),
+    (b"PAR1\0\0", "binary data"),
+    (b"\n<!DOCTYPE html><title>404</title>", "web page"),
+    (b"<HTML><body>", "web page"),
+    (b'<?xml version="1.0"?><Error/>', "web page"),
+    (b'{"message": "not found"}', "JSON"),
+    (b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS pointer.*git lfs pull"),
+    (b"x\n1\n2\n", "only one column.*tabs, commas or semicolons"),
+    (b"id|x\na|1\n", "only one column"),
+    (b"id,x,y\n", "no rows below the header"),
+    (b"Hugo_Symbol,Entrez_Gene_Id\nTP53,1\n", "no column of numbers"),
+    (b"Hugo_Symbol,P1\n,1\n", "1 samples with 0 named features"),
+]
+
+
+# Packed content holds the time, which may not be part of a test's name.
+@pytest.mark.parametrize(("content", "message"), NO_TABLES, ids=[message.split(".*")[0] for _, message in NO_TABLES])
+def test_what_is_no_table(write, content, message):
+    path = write(content)
+    with pytest.raises(DataError, match=f"(?s){path}: (?=.*to fix: ).*{message}"):
+        read_table(path)
+
+
+TIDY = ["id,x,y", f"{A},1,2", f"{B},3,4", f"{C},5,6"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "message"),
+    [
+        (3, f"{B},abc,4", f"line 3, column 'x' \\(row '{B}'\\): text.*'abc'; 1 such cell.*an empty cell, NA, NaN,"),
+        (4, f"{C},5,1_000", "line 4, column 'y'.*'1_000'"),
+        (4, f"{C},5,1e999", "line 4, column 'y'.*an infinite value.*'1e999'"),
+        (4, f"{C},-inf,2", "line 4, column 'x'.*an infinite value"),
+        (2, f"{A},1", "line 2 has 2 cells where 3 are expected"),
+        (3, f"{B},3,4,5", "line 3 has 4 cells where 3 are expected"),
+        (4, f"{C},5", "line 4 has 2 cells where 3 are expected.*it is the last one.*cut off"),
+        (2, f'"{A},1,2', "line 2 has 1 cells.*quotation mark"),
+        (3, ",3,4", "row 2 below the header has no sample name"),
+        (1, "id,x,", "column 3 has numbers but no name"),
+    ],
+)
+def test_wrong_cells(write, line, text, message):
+    path = write("\n".join([*TIDY[: line - 1], text, *TIDY[line:], ""]))
+    with pytest.raises(DataError, match=f"(?s){path}: (?=.*to fix: ).*{message}"):
+        read_table(path)
+
+
+def test_line_numbers_count_comments_and_blank_lines(write):
+    path = write(f'# a\nid,"x\nx"\n\n{A},1\n"{B}\n",oops\n{C},oops\n')
+    with pytest.raises(DataError, match=rf"(?s)line 6, column 'x\\nx' \(row '{B}'\).*'oops'; 2 such"):
+        read_table(path)
+
+
+def test_a_column_of_text(write):
+    path = write(f"id,sex,x\n{A},f,1\n{B},m,2\n")
+    with pytest.raises(DataError, match=r"(?s)line 2, column 'sex'.*2 of them in this column.*delete the column"):
+        read_table(path)
+
+
+def test_points_among_decimal_commas(write):
+    path = write(f"id;x;y\n{A};1.234;2\n{B};1,5;2\n")
+    with pytest.raises(DataError, match=r"(?s)line 3, column 'x'.*'1,5'.*'\.' as decimal mark"):
+        read_table(path)
+    path = write(f"id;x;y\n{A};1.234,5;2\n{B};1,5;2\n")
+    with pytest.raises(DataError, match=r"(?s)line 2, column 'x'.*'1\.234,5'.*',' as decimal mark"):
+        read_table(path)
+
+
+def test_commas_of_unknown_meaning(write):
+    path = write(f"id\tx\n{A}\t12\n{B}\t1,234\n")
+    with pytest.raises(DataError, match=f"(?s){path}: line 3: the comma in '1,234'.*decimal points"):
+        read_table(path)
+
+
+def test_a_long_unclosed_quotation(write):
+    row = ",".join(["1"] * 100_000)
+    path = write(f"id,{row}\n" + "".join(f'"{name},{row}\n' for name in (A, B)))
+    with pytest.raises(DataError, match=f"{path}: line 2 "):
+        read_table(path)
+
+
+def test_missing_files(write, tmp_path):
+    path = write("id,x\n", "HiSeqV2.tsv")
+    with pytest.raises(DataError, match=f"(?s)HiSeqv2.tsv: no such file.*did you mean {path}"):
+        read_table(tmp_path / "HiSeqv2.tsv")
+    with pytest.raises(DataError, match=r"no such file, and no folder .*nowhere"):
+        read_table(tmp_path / "nowhere" / "x.tsv")
+    with pytest.raises(DataError, match=r"no such file\.\n  to fix: correct the path"):
+        read_frame(tmp_path / "zzz")
+
+
+def test_folders_without_samples(write, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"(?s)empty: not a folder of files with one sample each.*0 other"):
+        read_table(tmp_path / "empty")
+    write(f"id,x\n{A},1\n", "x/matrix.csv")
+    with pytest.raises(DataError, match=r"(?s)x: not a folder .*'matrix.csv'.*name the file"):
+        read_table(tmp_path / "x")
+    write(RPPA + "AGID1\t1\t2\told\tATM\t0.5\n", "x/a.tsv")
+    write(STAR + "E1\tTP53\tprotein_coding\t1\t1\t1\t2\t9\n", "x/b.tsv")
+    with pytest.raises(DataError, match=r"(?s)x: not a folder .*GDC RPPA.*GDC STAR"):
+        read_table(tmp_path / "x")
+    broken = write(RPPA + "AGID1\t1\t2\told\tATM\thigh\n", "y/a.tsv")
+    with pytest.raises(DataError, match=f"(?s){broken}: line 2, column 'protein_expression' .row 'ATM'.*'high'"):
+        read_table(tmp_path / "y")
+
+
+# Text and mixed columns
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_text(write, packing):
+    assert read_text(write(PACKINGS[packing]("TP53\r\nβ\r".encode()))) == "TP53\nβ\n"
+
+
+def test_packed_twice(write):
+    assert read_text(write(zipped(gzip.compress(b"a\n"), "a.gz"))) == "a\n"
+
+
+@pytest.mark.parametrize(("separator", "point"), [(",", "."), ("\t", "."), (";", ","), ("\t", ",")])
+def test_frame(write, separator, point):
+    lines = [
+        ["id", "age", "stage", "code", "score", "flag", "empty", ""],
+        ["p 1", "60", "II", "007", f"1{point}5", "True", "NA", ""],
+        [" p2", "61", "-", "012", "", "False", "", ""],
+        ["3", "62", "IV", "1", "-2e3", "NA", "", ""],
+    ]
+    frame = read_frame(write("\n".join(map(separator.join, lines))))
+    assert frame.columns.tolist() == ["id", "age", "stage", "code", "score", "flag", "empty"]
+    assert frame.index.tolist() == [0, 1, 2]
+    assert frame["id"].tolist() == ["p 1", "p2", "3"]
+    assert frame["age"].dtype == np.int64
+    assert frame["stage"].tolist() == ["II", None, "IV"]
+    assert frame["code"].tolist() == ["007", "012", "1"]
+    np.testing.assert_array_equal(frame["score"], [1.5, np.nan, -2000])
+    assert frame["flag"].tolist() == ["True", "False", None]
+    assert frame["empty"].isna().all()
+
+
+def test_frame_with_row_names(write):
+    frame = read_frame(write('"x","y"\n"a",1,"u"\n"b",2,"v"\n'))
+    assert frame.columns.tolist() == ["", "x", "y"]
+    assert frame.iloc[:, 0].tolist() == ["a", "b"]
+
+
+def test_frame_with_commas_in_text(write):
+    frame = read_frame(write("id\tcodes\tage\na\t1,2\t60.5\nb\t1,234\t61\n"))
+    assert frame["codes"].tolist() == ["1,2", "1,234"]
+    assert frame["age"].tolist() == [60.5, 61]
+
+
+def test_frame_errors(write):
+    for text, message in (("id,x\n", "no rows"), ("id,x\na,1\nb\n", "line 3 has 1 cells where 2"), ("", "empty")):
+        path = write(text)
+        with pytest.raises(DataError, match=f"{path}: .*{message}"):
+            read_frame(path)
+
+
+# Any table
+
+
+def names(shape):
+    # Spaces at the ends, control characters and line ends do not survive; barcodes and TP53|7157 have a meaning.
+    text = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"], exclude_characters="|"), min_size=1, max_size=8)
+    return st.lists(text.filter(lambda name: name == name.strip()), min_size=shape, max_size=shape)
+
+
+@st.composite
+def matrices(draw):
+    n, d = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    short = st.decimals(-9999, 9999, places=4).map(float)
+    values = draw(arrays(float, (n, d), elements=st.floats(allow_infinity=False) | short | st.just(np.nan)))
+    return pd.DataFrame(values, draw(names(n)), draw(names(d)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    matrix=matrices(),
+    separator=st.sampled_from("\t;,"),
+    point=st.sampled_from(".,"),
+    missing=st.sampled_from(["", "NA", "NaN", ".", "#N/A"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    packing=st.sampled_from(sorted(PACKINGS)),
+    corner=st.sampled_from(["id", "", "sample", None]),
+    flip=st.booleans(),
+)
+def test_any_matrix_is_read_back(
+    tmp_path_factory, matrix, separator, point, missing, end, encoding, packing, corner, flip
+):
+    assume(point == "." or separator != ",")
+    # Nothing tells a row of R whose last cell is empty from a row that ends in a separator.
+    assume(corner is not None or missing)
+
+    def number(value):
+        # Three digits after a decimal comma might be thousands; an exponent settles it.
+        return missing if np.isnan(value) else repr(value) if point == "." else f"{value:.17e}".replace(".", ",")
+
+    side = matrix.T if flip else matrix
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_NONNUMERIC)
+    header = side.columns.tolist() if corner is None else [corner, *side.columns]
+    writer.writerow(header)
+    for name, values in zip(side.index, side.to_numpy(), strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        buffer.write(separator.join([quoted, *map(number, values.tolist())]) + end)
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(PACKINGS[packing](buffer.getvalue().encode(encoding)))
+    table = read_table(path, orientation="features_in_rows" if flip else "samples_in_rows")
+    pd.testing.assert_frame_equal(table.values, matrix, check_exact=True)
+    assert table.values.to_numpy().tobytes() == matrix.to_numpy().tobytes() or np.isnan(matrix.to_numpy()).any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(matrix=matrices(), separator=st.sampled_from("\t,"))
+def test_both_ways_of_reading_agree(tmp_path_factory, matrix, separator):
+    path = tmp_path_factory.getbasetemp() / "both"
+    path.write_text(matrix.to_csv(sep=separator, na_rep="NA", index_label="id", quoting=csv.QUOTE_NONNUMERIC), "utf-8")
+    sheet = tables._read_sheet(path)
+    columns = list(range(1, len(sheet.header)))
+    quick, careful = (read(sheet, tables._Layout(), columns) for read in (tables._quick_cells, tables._careful_cells))
+    assert quick[0] == careful[0]
+    np.testing.assert_array_equal(quick[1], careful[1])
+
+
+# Real files
+
+
+def test_real_files(real_data):
+    shapes = {}
+    for path in sorted((real_data / "tcga").glob("*/*.tsv.gz")):
+        table = read_table(path)
+        with gzip.open(path, "rt") as file:
+            header = next(file).rstrip("\n").split("\t")
+            rows = sum(1 for line in file)
+        assert table.layout == "Xena matrix (features × samples)"
+        assert table.values.shape == (len(header) - 1, rows)
+        assert table.values.index.tolist() == header[1:]
+        shapes[path.parent.name, path.name[:4]] = table.values.shape
+    assert shapes["KIRC", "mrna"][1] == 174
+    assert shapes["KIRC", "rppa"][0] == 478

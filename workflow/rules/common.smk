@@ -1,0 +1,193 @@
+# Functions that the rules use. Rules live in the other files.
+
+import fcntl
+import os
+import sys
+
+from snakemake.exceptions import WorkflowError
+
+# The package lies beside the Snakefile; it need not be installed.
+sys.path.insert(0, str(workflow.basedir))
+
+from nard.config import ConfigError, cohort_files, preprocessing_of, validated
+from nard.data.downloads import xena_url
+from nard.data.pathways import read_pathways
+from nard.data.errors import DataError
+
+
+def default_config(workflow_folder):
+    """The config of the working directory, or the one that comes with the workflow."""
+    own = os.path.join("config", "config.yaml")
+    return own if os.path.exists(own) else os.path.join(workflow_folder, own)
+
+
+def checked(config):
+    """The config with its defaults; all mistakes are told at once, before anything runs."""
+    try:
+        config = validated(config)
+        pathways = read_pathways(config["pathways"])
+        if config["use_pathways"]:
+            pathways.restricted(config["use_pathways"])
+    except DataError as error:
+        raise WorkflowError(str(error))
+    return config
+
+
+def hold_lock():
+    """One run at a time in a working directory.
+
+    Snakemake's own lock outlives a killed run and then has to be removed by hand; this one goes with the process.
+    """
+    global lock_file
+    os.makedirs(".snakemake", exist_ok=True)
+    lock_file = open(os.path.join(".snakemake", "nard.lock"), "w")
+    try:
+        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise WorkflowError(
+            "Another run of this workflow is at work in this directory; wait for it or stop it."
+        )
+
+
+def of_kind(config, kind, source=None):
+    """Cohorts of a kind (omics, aging), in the order of the config."""
+    return [
+        name
+        for name, cohort in config["cohorts"].items()
+        if cohort["kind"] == kind and source in (None, cohort["source"])
+    ]
+
+
+def simulated(config):
+    return [name for name, cohort in config["cohorts"].items() if cohort["source"] == "simulated"]
+
+
+def named_files(wildcards):
+    """Where a cohort's raw data are or will be, by the config key that names them."""
+    cohort = config["cohorts"][wildcards.cohort]
+    if cohort["source"] == "files":
+        return cohort_files(cohort)
+    if cohort["source"] == "simulated":
+        keys = ["table"] if cohort["kind"] == "aging" else ["inputs", "outputs"]
+        return {key: f"resources/simulated/{wildcards.cohort}/{key}.tsv.gz" for key in keys}
+    folder = f"resources/xena/{cohort['cancer'] or wildcards.cohort}"
+    files = {"inputs": f"{folder}/HiSeqV2.gz", "outputs": f"{folder}/{cohort['protein_dataset']}.gz"}
+    if cohort["covariates"]:
+        files["covariates"] = cohort["covariates"]
+    return files
+
+
+def raw_files(wildcards):
+    """Files that a job can depend on: a user's file that is not there is left to the check, which says what to do."""
+    own = config["cohorts"][wildcards.cohort]["source"] == "files"
+    return {key: path for key, path in named_files(wildcards).items() if not own or os.path.exists(path)}
+
+
+def cohort_settings(wildcards):
+    """What the config says of a cohort: its entry, and its preparation."""
+    cohort = dict(config["cohorts"][wildcards.cohort])
+    cohort["preprocessing"] = preprocessing_of(config, wildcards.cohort)
+    cohort["cancer"] = cohort["cancer"] or wildcards.cohort
+    cohort["title"] = cohort["title"] or wildcards.cohort
+    return cohort
+
+
+def download_url(wildcards):
+    return xena_url(wildcards.cancer, wildcards.dataset, config["mirror"])
+
+
+def download_sum(wildcards):
+    """The checksum that the config gives for a file, if any."""
+    for name, cohort in config["cohorts"].items():
+        if cohort["source"] == "xena" and (cohort["cancer"] or name) == wildcards.cancer:
+            return cohort["sha256"].get(wildcards.dataset)
+
+
+def fit_memory(wildcards, input, attempt):
+    """MB. A fit holds some copies of its data as numbers, which take about three times the room of the gzipped text."""
+    return int((1500 + 40 * input.size_mb) * attempt)
+
+
+def prepare_memory(wildcards, input, attempt):
+    """MB. Text takes several times its gzipped size, numbers about as much again."""
+    return int((1000 + 30 * input.size_mb) * attempt)
+
+
+def of_reference(wildcards, name):
+    return f"results/{wildcards.cohort}/{config['reference']}/{name}"
+
+
+def reference_nodes(wildcards):
+    return of_reference(wildcards, "nodes.tsv")
+
+
+def reference_edges(wildcards):
+    return of_reference(wildcards, "edges.tsv")
+
+
+def reference_associations(wildcards):
+    return of_reference(wildcards, "associations.tsv")
+
+
+def reference_fit(wildcards):
+    return of_reference(wildcards, "fit.json")
+
+
+def reference_lam_path(wildcards):
+    return of_reference(wildcards, "lam_path.tsv")
+
+
+def cohort_figures(config):
+    """Figures of single cohorts, as cohort and name without its suffix."""
+    omics, aging = of_kind(config, "omics"), of_kind(config, "aging")
+    return [
+        *(f"network_{cohort}" for cohort in omics),
+        *(f"associations_{cohort}" for cohort in omics),
+        *(f"phenotype_network_{cohort}" for cohort in aging),
+        *(f"convergence_{cohort}" for cohort in config["cohorts"]),
+    ]
+
+
+def common_figures(config):
+    """Figures of all cohorts together."""
+    names = ["jaccard"] if len(config["methods"]) > 1 else []
+    if of_kind(config, "omics"):
+        names += ["upset_associations", "upset_edges", "pathway_map", "crosstalk"]
+        if config["figures"]["upset_per_pathway"]:
+            names += [f"upset_{slug}" for slug in pathway_slugs(config)]
+    return names
+
+
+def pathway_slugs(config):
+    """Pathways by a name that a file can have."""
+    pathways = read_pathways(config["pathways"])
+    names = config["use_pathways"] or pathways.names
+    return {"".join(c if c.isalnum() else "_" for c in name).strip("_"): name for name in names}
+
+
+def final_tables(config):
+    tables = ["results/tables/cohorts.tsv", "results/tables/methods.tsv", "results/comparison/jaccard.tsv"]
+    if of_kind(config, "omics"):
+        tables += [
+            "results/comparison/agreement_associations.tsv",
+            "results/comparison/agreement_edges.tsv",
+            "results/tables/pathway_map.tsv",
+            "results/tables/crosstalk.tsv",
+        ]
+    if simulated(config):
+        tables += ["results/tables/recovery.tsv"]
+    if config["stability"]["subsamples"]:
+        tables += [f"results/{cohort}/{config['reference']}/stability.tsv" for cohort in config["cohorts"]]
+    return tables
+
+
+def final_figures(config):
+    return [
+        f"results/figures/{name}.{suffix}"
+        for name in [*cohort_figures(config), *common_figures(config)]
+        for suffix in ("png", "pdf")
+    ]
+
+
+def final_outputs(config):
+    return ["results/report.html", *final_tables(config), *final_figures(config)]

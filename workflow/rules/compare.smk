@@ -1,0 +1,58 @@
+# Methods against each other, and cohorts against each other.
+
+
+rule jaccard:
+    input:
+        associations=expand(
+            "results/{cohort}/{method}/associations.tsv", cohort=config["cohorts"], method=config["methods"]
+        ),
+        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["methods"]),
+    output:
+        "results/comparison/jaccard.tsv",
+    log:
+        "results/logs/jaccard.log",
+    benchmark:
+        "results/benchmarks/jaccard.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        cohorts=list(config["cohorts"]),
+        methods=config["methods"],
+    message:
+        "Comparing the findings of all methods"
+    script:
+        "../../scripts/jaccard.py"
+
+
+rule agreement:
+    input:
+        associations=expand(
+            "results/{cohort}/{method}/associations.tsv",
+            cohort=of_kind(config, "omics"),
+            method=config["reference"],
+        ),
+        edges=expand(
+            "results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]
+        ),
+    output:
+        associations="results/comparison/agreement_associations.tsv",
+        edges="results/comparison/agreement_edges.tsv",
+        cohorts="results/comparison/cohorts.tsv",
+    log:
+        "results/logs/agreement.log",
+    benchmark:
+        "results/benchmarks/agreement.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        cohorts=of_kind(config, "omics"),
+    message:
+        "Comparing the findings of all cancers"
+    script:
+        "../../scripts/agreement.py"

@@ -1,0 +1,154 @@
+# Raw data, their check, and the X and Y made from them.
+
+
+rule simulate_omics:
+    output:
+        inputs="resources/simulated/{cohort}/inputs.tsv.gz",
+        outputs="resources/simulated/{cohort}/outputs.tsv.gz",
+        associations="resources/simulated/{cohort}/truth_associations.tsv",
+        edges="resources/simulated/{cohort}/truth_edges.tsv",
+    log:
+        "results/logs/simulate_omics/{cohort}.log",
+    benchmark:
+        "results/benchmarks/simulate_omics/{cohort}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    wildcard_constraints:
+        cohort="|".join(of_kind(config, "omics", "simulated")) or "none",
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        settings=cohort_settings,
+        seed=config["seed"],
+        pathways=config["pathways"],
+    message:
+        "Simulating the cohort {wildcards.cohort}"
+    script:
+        "../../scripts/simulate_omics.py"
+
+
+rule simulate_aging:
+    output:
+        table="resources/simulated/{cohort}/table.tsv.gz",
+        associations="resources/simulated/{cohort}/truth_associations.tsv",
+        edges="resources/simulated/{cohort}/truth_edges.tsv",
+    log:
+        "results/logs/simulate_aging/{cohort}.log",
+    benchmark:
+        "results/benchmarks/simulate_aging/{cohort}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    wildcard_constraints:
+        cohort="|".join(of_kind(config, "aging", "simulated")) or "none",
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        settings=cohort_settings,
+        seed=config["seed"],
+    message:
+        "Simulating the cohort {wildcards.cohort}"
+    script:
+        "../../scripts/simulate_aging.py"
+
+
+rule download:
+    output:
+        "resources/xena/{cancer}/{dataset}.gz",
+    log:
+        "results/logs/download/{cancer}_{dataset}.log",
+    benchmark:
+        "results/benchmarks/download/{cancer}_{dataset}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    wildcard_constraints:
+        cancer="[A-Za-z0-9]+",
+        dataset="HiSeqV2|RPPA|RPPA_RBN",
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        url=download_url,
+        sha256=download_sum,
+    message:
+        "Downloading {wildcards.dataset} of {wildcards.cancer}"
+    script:
+        "../../scripts/download.py"
+
+
+rule check_cohort:
+    input:
+        unpack(raw_files),
+    output:
+        "results/{cohort}/data/check.json",
+    log:
+        "results/logs/check_cohort/{cohort}.log",
+    benchmark:
+        "results/benchmarks/check_cohort/{cohort}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    # Checks go first, so that a mistake is told before any fit has begun.
+    priority: 100
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        settings=cohort_settings,
+        files=named_files,
+        pathways=config["pathways"],
+        use_pathways=config["use_pathways"],
+    message:
+        "Checking the files of {wildcards.cohort}"
+    script:
+        "../../scripts/check_cohort.py"
+
+
+rule check:
+    input:
+        expand("results/{cohort}/data/check.json", cohort=config["cohorts"]),
+    output:
+        "results/check.tsv",
+    log:
+        "results/logs/check.log",
+    benchmark:
+        "results/benchmarks/check.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    localrule: True
+    threads: 1
+    resources:
+        mem_mb=500,
+    message:
+        "What the checks of all cohorts found"
+    script:
+        "../../scripts/check.py"
+
+
+rule prepare:
+    input:
+        unpack(raw_files),
+        check="results/{cohort}/data/check.json",
+    output:
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        groups="results/{cohort}/data/groups.tsv",
+        age="results/{cohort}/data/age.tsv",
+        summary="results/{cohort}/data/summary.json",
+    log:
+        "results/logs/prepare/{cohort}.log",
+    benchmark:
+        "results/benchmarks/prepare/{cohort}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        settings=cohort_settings,
+        pathways=config["pathways"],
+        use_pathways=config["use_pathways"],
+    message:
+        "Preparing X and Y of {wildcards.cohort}"
+    script:
+        "../../scripts/prepare.py"

@@ -1,0 +1,91 @@
+# Fits, and how well they predict samples that they have not seen.
+
+
+rule fit:
+    input:
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        groups="results/{cohort}/data/groups.tsv",
+        summary="results/{cohort}/data/summary.json",
+    output:
+        edges="results/{cohort}/{method}/edges.tsv",
+        nodes="results/{cohort}/{method}/nodes.tsv",
+        associations="results/{cohort}/{method}/associations.tsv",
+        features="results/{cohort}/{method}/features.tsv",
+        trace="results/{cohort}/{method}/trace.tsv",
+        lam_path="results/{cohort}/{method}/lam_path.tsv",
+        fit="results/{cohort}/{method}/fit.json",
+        model="results/{cohort}/{method}/model.npz",
+        graph="results/{cohort}/{method}/network.graphml",
+    log:
+        "results/logs/fit/{cohort}_{method}.log",
+    benchmark:
+        "results/benchmarks/fit/{cohort}_{method}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    # One thread, so that the numbers do not depend on the machine; the cohorts and methods are what runs in parallel.
+    threads: 1
+    resources:
+        mem_mb=fit_memory,
+    params:
+        fit=config["fit"],
+        seed=config["seed"],
+    message:
+        "Fitting {wildcards.method} to {wildcards.cohort}"
+    script:
+        "../../scripts/fit.py"
+
+
+rule held_out:
+    input:
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        groups="results/{cohort}/data/groups.tsv",
+        fit="results/{cohort}/{method}/fit.json",
+    output:
+        table="results/{cohort}/{method}/held_out.tsv",
+        summary="results/{cohort}/{method}/held_out.json",
+    log:
+        "results/logs/held_out/{cohort}_{method}.log",
+    benchmark:
+        "results/benchmarks/held_out/{cohort}_{method}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=fit_memory,
+    params:
+        fit=config["fit"],
+        seed=config["seed"],
+    message:
+        "Predicting held-out samples of {wildcards.cohort} by {wildcards.method}"
+    script:
+        "../../scripts/held_out.py"
+
+
+rule stability:
+    input:
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        fit="results/{cohort}/{method}/fit.json",
+        associations="results/{cohort}/{method}/associations.tsv",
+        edges="results/{cohort}/{method}/edges.tsv",
+    output:
+        "results/{cohort}/{method}/stability.tsv",
+    log:
+        "results/logs/stability/{cohort}_{method}.log",
+    benchmark:
+        "results/benchmarks/stability/{cohort}_{method}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=fit_memory,
+    params:
+        fit=config["fit"],
+        seed=config["seed"],
+        stability=config["stability"],
+    message:
+        "Refitting {wildcards.method} to subsamples of {wildcards.cohort}"
+    script:
+        "../../scripts/stability.py"

@@ -1,0 +1,32 @@
+# One page with everything.
+
+
+rule report:
+    input:
+        figures=final_figures(config),
+        tables=final_tables(config),
+        summaries=expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
+        fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["reference"]),
+        held_out=expand("results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["reference"]),
+        features=expand("results/{cohort}/{method}/features.tsv", cohort=config["cohorts"], method=config["reference"]),
+        associations=expand(
+            "results/{cohort}/{method}/associations.tsv", cohort=config["cohorts"], method=config["reference"]
+        ),
+        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
+    output:
+        "results/report.html",
+    log:
+        "results/logs/report.log",
+    benchmark:
+        "results/benchmarks/report.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        config=config,
+    message:
+        "Writing results/report.html"
+    script:
+        "../../scripts/report.py"

@@ -1,0 +1,104 @@
+# Tables that go into a paper.
+
+
+rule cohorts_table:
+    input:
+        expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
+    output:
+        "results/tables/cohorts.tsv",
+    log:
+        "results/logs/cohorts_table.log",
+    benchmark:
+        "results/benchmarks/cohorts_table.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+    message:
+        "Tabulating the cohorts"
+    script:
+        "../../scripts/cohorts_table.py"
+
+
+rule methods_table:
+    input:
+        fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["methods"]),
+        held_out=expand(
+            "results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["methods"]
+        ),
+        jaccard="results/comparison/jaccard.tsv",
+    output:
+        "results/tables/methods.tsv",
+    log:
+        "results/logs/methods_table.log",
+    benchmark:
+        "results/benchmarks/methods_table.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        reference=config["reference"],
+    message:
+        "Tabulating the methods"
+    script:
+        "../../scripts/methods_table.py"
+
+
+rule recovery_table:
+    input:
+        associations=expand(
+            "results/{cohort}/{method}/associations.tsv", cohort=simulated(config), method=config["methods"]
+        ),
+        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=simulated(config), method=config["methods"]),
+        features=expand("results/{cohort}/{method}/features.tsv", cohort=simulated(config), method=config["methods"]),
+        true_associations=expand("resources/simulated/{cohort}/truth_associations.tsv", cohort=simulated(config)),
+        true_edges=expand("resources/simulated/{cohort}/truth_edges.tsv", cohort=simulated(config)),
+        groups=expand("results/{cohort}/data/groups.tsv", cohort=simulated(config)),
+    output:
+        "results/tables/recovery.tsv",
+    log:
+        "results/logs/recovery_table.log",
+    benchmark:
+        "results/benchmarks/recovery_table.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        cohorts=simulated(config),
+        methods=config["methods"],
+    message:
+        "Comparing the findings with the simulated truth"
+    script:
+        "../../scripts/recovery_table.py"
+
+
+rule pathway_tables:
+    input:
+        held_out=expand(
+            "results/{cohort}/{method}/held_out.tsv", cohort=of_kind(config, "omics"), method=config["reference"]
+        ),
+        nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
+        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
+    output:
+        explained="results/tables/pathway_map.tsv",
+        crosstalk="results/tables/crosstalk.tsv",
+    log:
+        "results/logs/pathway_tables.log",
+    benchmark:
+        "results/benchmarks/pathway_tables.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=prepare_memory,
+    params:
+        cohorts=of_kind(config, "omics"),
+    message:
+        "Summing up the findings by pathway"
+    script:
+        "../../scripts/pathway_tables.py"
