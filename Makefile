@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Jobs of the workflow that run at a time.
+CORES ?= all
 # One BLAS thread per test process; the processes are what runs in parallel.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
 .PHONY: run test quick lint format calibrate bench constraints clean
 
-run: $(INSTALLED)  ## a small fit, with its findings
-	$(BIN)/python examples/small_fit.py
+run: $(INSTALLED)  ## the default workflow, from simulated cohorts to results/report.html
+	$(BIN)/snakemake --cores $(CORES)
 
 test: $(INSTALLED)  ## every test, doctests included
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 quick: $(INSTALLED)  ## the tests that take less than ten seconds
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q -m "not slow"
@@ -20,10 +22,13 @@ quick: $(INSTALLED)  ## the tests that take less than ten seconds
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
 
 calibrate: $(INSTALLED)  ## realised error rates on simulated data (a minute or two)
 	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py

@@ -7,13 +7,13 @@ ashares/daily.parquet.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-_ALIASES = {"HER3PY1298": "HER3PY1289", "JNKPT183Y185": "JNKPT183PY185"}
+from nard.data.names import antibody_key
+
 _TUMOUR_TYPES = ("01", "06")
 _MAX_MISSING = 0.2
 _WINSOR = 5.0  # robust standard deviations
@@ -22,13 +22,6 @@ _WINSOR = 5.0  # robust standard deviations
 def real_data_folder() -> Path | None:
     folder = os.environ.get("NARD_REAL_DATA")
     return Path(folder) if folder else None
-
-
-def antibody_key(name: str) -> str:
-    """One spelling for all sources' antibody names."""
-    name = re.sub(r"-(R|M|G)-(V|C|E|NA|QC)$", "", name.split("|")[-1].strip())
-    key = re.sub(r"^X(?=\d)", "", re.sub(r"[^A-Za-z0-9]", "", name).upper())
-    return _ALIASES.get(key, key)
 
 
 def _by_patient(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import pandas as pd
 __all__ = ["cohort_paragraph", "origin"]
 
 _METHODS = {name: f"NARD {name}" for name in ("sequential", "full", "surrogate", "hybrid")}
+_NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
 
 
@@ -31,16 +32,20 @@ def origin(summaries: Sequence[Mapping], method: str | None = None) -> str:
 
 
 def cohort_paragraph(
-    summary: Mapping, fit: Mapping, held_out: Mapping, features: pd.DataFrame, associations: pd.DataFrame, edges: pd.DataFrame
+    summary: Mapping,
+    fit: Mapping,
+    held_out: Mapping,
+    associations: pd.DataFrame,
+    edges: pd.DataFrame,
 ) -> str:
     """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
-    inputs, outputs = ("genes", "proteins") if summary["kind"] == "omics" else ("molecular phenotypes", "macro phenotypes")
+    inputs, outputs = _NAMES[summary["kind"]]
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
         f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}.",
-        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one of "
-        f"the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
+        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one "
+        f"of the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
         f"connected once the {inputs} are accounted for.",
     ]
     strongest = associations[associations["selected"]].head(_STRONGEST)
@@ -54,8 +59,8 @@ def cohort_paragraph(
         )
         sentences.append(f"The surest edges are {listed}, as partial correlations.")
     sentences.append(
-        f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of an average "
-        f"one of the {outputs}."
+        f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
+        f"{outputs}, on average."
     )
     if not fit["converged"]:
         sentences.append("The fit has not converged: read these figures with caution.")

@@ -13,7 +13,7 @@ from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.errors import DataError
 from nard.data.ledger import dropped_lines
 from nard.data.pathways import Pathways, read_pathways
-from nard.data.tables import read_frame
+from nard.data.sheets import read_frame
 
 __all__ = ["check_cohort", "check_config", "check_table", "load_pathways", "prepare_cohort", "printed"]
 
@@ -74,9 +74,7 @@ def check_config(path: str) -> tuple[list[dict], list[str]]:
             continue
         settings = {**entry, "preprocessing": preprocessing_of(config, cohort), "cancer": entry["cancer"] or cohort}
         try:
-            rows.append(
-                check_cohort(cohort, settings, cohort_files(entry), config["pathways"], config["use_pathways"])
-            )
+            rows.append(check_cohort(cohort, settings, cohort_files(entry), config["pathways"], config["use_pathways"]))
         except DataError as error:
             errors.append(str(error))
     return rows, errors
@@ -118,7 +116,7 @@ def _missing(notes: Sequence[str]) -> str:
 def _advice(prepared: Prepared, settings: Mapping):
     """What the user may want to change, in the words of the config."""
     options = settings["preprocessing"]
-    n, d, m = len(prepared.X), prepared.X.shape[1], prepared.Y.shape[1]
+    n, m = prepared.Y.shape
     if n < m:
         yield (
             f"{n} samples for {m} outputs: edges between outputs will hardly be found; "
@@ -128,7 +126,8 @@ def _advice(prepared: Prepared, settings: Mapping):
     if lost and lost[0]["count"] > n / 4:
         yield (
             f"{lost[0]['count']} samples were lost to single missing values: "
-            f"`preprocessing.max_missing` below {options['max_missing']:g} drops features instead, `impute: knn` fills them in"
+            f"`preprocessing.max_missing` below {options['max_missing']:g} drops features instead, "
+            "`impute: knn` fills them in"
         )
     if options["outliers"] == "none":
         for side, values in (("inputs", prepared.X), ("outputs", prepared.Y)):

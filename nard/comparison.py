@@ -28,20 +28,20 @@ _FOLDS = 5
 
 def association_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
     """The selected (feature, target) pairs; all rows of a table that has no column ``selected``."""
-    rows = table[table["selected"]] if "selected" in table else table
+    rows = table[table["selected"].astype(bool)] if "selected" in table else table
     return frozenset(zip(rows["feature"].astype(str), rows["target"].astype(str), strict=True))
 
 
 def edge_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
-    """The selected pairs of targets, each in alphabetical order; all rows of a table that has no column ``selected``."""
-    rows = table[table["selected"]] if "selected" in table else table
+    """The selected pairs of targets, each in alphabetical order; all rows where there is no column ``selected``."""
+    rows = table[table["selected"].astype(bool)] if "selected" in table else table
     pairs = zip(rows["source"].astype(str), rows["target"].astype(str), strict=True)
     return frozenset(tuple(sorted(pair)) for pair in pairs)
 
 
 def feature_set(table: pd.DataFrame) -> frozenset[str]:
     """The selected features; those with any association if the table is one of true associations."""
-    rows = table[table["selected"]] if "selected" in table else table
+    rows = table[table["selected"].astype(bool)] if "selected" in table else table
     return frozenset(rows["feature"].astype(str))
 
 

@@ -134,7 +134,7 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
         yield f"`reference` is {config['reference']!r}, which is not among `methods` ({methods})."
     for name, cohort in config["cohorts"].items():
         place = f"cohorts.{name}"
-        if name in ("comparison", "figures", "tables"):
+        if name in ("benchmarks", "comparison", "figures", "logs", "tables"):
             yield f"`{place}`: the name is taken by a folder of results; choose another."
         if cohort["source"] == "xena" and cohort["kind"] == "aging":
             yield f"`{place}`: Xena has no aging cohorts; use `kind: omics` or `source: files`."
@@ -145,7 +145,8 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
                     yield f"`{place}` lacks the key `{key}`, which `source: files` with `kind: {cohort['kind']}` needs."
         preprocessing = preprocessing_of(config, name)
         if preprocessing["adjust"] and cohort["kind"] == "omics" and cohort["covariates"] is None:
-            yield f"`{place}` is to be adjusted for {', '.join(preprocessing['adjust'])} but names no `covariates` table."
+            columns = ", ".join(preprocessing["adjust"])
+            yield f"`{place}` is to be adjusted for {columns} but names no `covariates` table."
         columns = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
         twice = sorted({column for column in columns if columns.count(column) > 1})
         if twice:

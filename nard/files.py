@@ -63,14 +63,13 @@ def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> 
 
 
 def read_tsv(path: str | Path, **options) -> pd.DataFrame:
-    """A table written by :func:`write_tsv`. A gene or protein may be called ``nan`` or ``None``: only ``NA`` is missing."""
+    """A table written by :func:`write_tsv`. Only ``NA`` is missing: a protein may be called ``nan`` or ``None``."""
     return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=["NA"], **options)
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
-    with atomic(path) as part:
-        with part.open("wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
+    with atomic(path) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
 
 
 def _umask() -> int:

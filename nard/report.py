@@ -4,62 +4,198 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
 import jinja2
 import pandas as pd
+import yaml
 
 import nard
+from nard.captions import cohort_paragraph
+from nard.data.ledger import dropped_lines
 
-__all__ = ["Figure", "figure_of", "html_table", "render", "software"]
+__all__ = ["CohortResults", "report_page"]
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
+_STRONGEST = 15
+
+# Figures by section: how the file's name begins, its caption, and what the figure is called.
+_FIGURES = {
+    "Networks": [
+        ("network_", "network", "Protein network of {}"),
+        ("phenotype_network_", "phenotype_network", "Phenotype network of {}"),
+    ],
+    "Associations": [("associations_", "associations", "Gene → protein associations of {}")],
+    "Across cancers": [
+        ("upset_associations", "upset", "UpSet plot of associations"),
+        ("upset_edges", "upset", "UpSet plot of edges"),
+        ("upset_", "upset", "UpSet plot of {}"),
+        ("pathway_map", "pathway_map", "Explained variation by pathway"),
+        ("crosstalk", "crosstalk", "Cross-talk between pathways"),
+    ],
+    "Methods": [("jaccard", "jaccard", "Agreement of the methods")],
+    "Diagnostics": [("lam_path_", "lam_path", "Choice of λ in {}"), ("trace_", "trace", "Convergence in {}")],
+}
+_LEADS = {
+    "Methods": "Findings of every method, agreement with the reference method, and how well each predicts samples "
+    "held out from the fit.",
+    "Against the truth": "Simulated cohorts have a known truth: the share of it that was found (TPR), and the share of "
+    "false ones among the findings (FDR).",
+    "Data": "What went in, what was left out, and why.",
+}
 
 
-class Figure(SimpleNamespace):
-    """A picture with its caption: ``name``, ``title`` (for screen readers), ``data`` (base64 PNG), ``caption``."""
+@dataclass(frozen=True)
+class CohortResults:
+    """What the report says about one cohort: the account of its data, and the fit of the reference method."""
+
+    summary: Mapping
+    fit: Mapping
+    held_out: Mapping
+    associations: pd.DataFrame
+    edges: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        return self.summary["title"]
 
 
-def figure_of(path: str | Path, caption: str | Path, cohort: str | None, title: str) -> Figure:
-    """``caption`` is a template that Snakemake's own report uses too, so it speaks of ``snakemake.wildcards``."""
-    text = jinja2.Template(Path(caption).read_text(encoding="utf-8")).render(
-        snakemake=SimpleNamespace(wildcards=SimpleNamespace(cohort=cohort))
-    )
-    path = Path(path)
-    data = base64.b64encode(path.read_bytes()).decode("ascii")
-    return Figure(name=path.stem, title=title, data=data, caption=" ".join(text.split()))
+def report_page(
+    cohorts: Sequence[CohortResults],
+    tables: Mapping[str, pd.DataFrame],
+    figures: Sequence[str],
+    folder: Path,
+    config: Mapping,
+) -> str:
+    """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
 
-
-def html_table(table: pd.DataFrame, digits: int = 3) -> dict:
-    """A table as header and rows of text; numbers are rounded and marked for right alignment."""
-    numeric = [pd.api.types.is_numeric_dtype(table[column]) and table[column].dtype != bool for column in table]
-    rows = [
-        [(_shown(value, digits), is_number) for value, is_number in zip(row, numeric, strict=True)]
-        for row in table.itertuples(index=False)
+    Every name that comes from data is escaped.
+    """
+    parts = {
+        "Overview": [{"title": "Cohorts", "table": _table(tables["cohorts"])}, *map(_paragraph, cohorts)],
+        "Networks": [],
+        "Associations": [],
+        "Across cancers": [],
+        "Surest findings": [part for cohort in cohorts for part in _surest(cohort)],
+        "Methods": [{"title": "Every fit", "table": _table(tables["methods"])}],
+        "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
+        "Diagnostics": [],
+        "Data": [_account(cohort.summary) for cohort in cohorts],
+        "Configuration": [{"code": yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)}],
+        "Software": [{"table": _table(_software())}],
+    }
+    for section, kinds in _FIGURES.items():
+        parts[section] = [*_figures(figures, kinds, folder), *parts[section]]
+    sections = [
+        {"id": _slug(title), "title": title, "lead": _LEADS.get(title), "parts": content}
+        for title, content in parts.items()
+        if content
     ]
-    header = [(str(column).replace("_", " "), is_number) for column, is_number in zip(table.columns, numeric, strict=True)]
-    return {"header": header, "rows": rows}
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
+    return template.render(
+        sections=sections,
+        title="NARD report",
+        lead=f"{len(cohorts)} cohorts, {len(config['methods'])} methods; figures show {config['reference']}. "
+        "Which inputs matter, what they drive, and how the outputs are wired.",
+        simulated=_simulated(cohorts),
+    )
 
 
-def software() -> list[tuple[str, str]]:
-    versions = [("nard", nard.__version__)]
+def _simulated(cohorts: Sequence[CohortResults]) -> str | None:
+    made_up = [cohort.title for cohort in cohorts if cohort.summary["simulated"]]
+    if not made_up:
+        return None
+    which = "All data on this page are" if len(made_up) == len(cohorts) else f"The data of {', '.join(made_up)} are"
+    return f"{which} SIMULATED: they show what the workflow does and say nothing about any disease."
+
+
+def _figures(paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder: Path) -> list[dict]:
+    """The figures of a section, each under the first kind whose name it begins with."""
+    parts = {}
+    for start, caption, title in kinds:
+        for path in map(Path, paths):
+            if path.stem.startswith(start) and path.stem not in parts:
+                about = path.stem.removeprefix(start)
+                # Snakemake's own report takes the same captions, so they speak of its wildcards.
+                wildcards = SimpleNamespace(cohort=about)
+                text = (folder / f"{caption}.rst").read_text(encoding="utf-8")
+                text = jinja2.Template(text).render(snakemake=SimpleNamespace(wildcards=wildcards))
+                figure = {
+                    "name": path.stem,
+                    "title": title.format(about.replace("_", " ")),
+                    "data": base64.b64encode(path.read_bytes()).decode("ascii"),
+                    "caption": " ".join(text.split()),
+                }
+                parts[path.stem] = {"id": f"figure-{_slug(path.stem)}", "title": figure["title"], "figure": figure}
+    return list(parts.values())
+
+
+def _paragraph(cohort: CohortResults) -> dict:
+    text = cohort_paragraph(cohort.summary, cohort.fit, cohort.held_out, cohort.associations, cohort.edges)
+    return {"id": f"cohort-{_slug(cohort.summary['cohort'])}", "title": cohort.title, "paragraphs": [text]}
+
+
+def _surest(cohort: CohortResults) -> list[dict]:
+    shown = {
+        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue"]),
+        "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue"]),
+    }
+    return [
+        {
+            "title": f"{cohort.title}: surest {what} (at most {_STRONGEST})",
+            "table": _table(table.loc[table["selected"], columns].head(_STRONGEST)),
+        }
+        for what, (table, columns) in shown.items()
+    ]
+
+
+def _account(summary: Mapping) -> dict:
+    used = f"{summary['n_samples']} samples, {summary['n_inputs']} inputs and {summary['n_outputs']} outputs were used."
+    return {
+        "id": f"data-{_slug(summary['cohort'])}",
+        "title": summary["title"],
+        "paragraphs": [used],
+        "points": [*dropped_lines(summary["dropped"]), *summary["notes"]],
+    }
+
+
+def _recovery(recovery: pd.DataFrame) -> list[dict]:
+    means = recovery.groupby(["what", "method"], sort=False)[["found", "true", "tpr", "fdr"]].mean().reset_index()
+    return [
+        {"title": "Mean over the simulated cohorts", "table": _table(means)},
+        {"title": "Every cohort", "table": _table(recovery)},
+    ]
+
+
+def _software() -> pd.DataFrame:
+    versions = {"nard": nard.__version__}
     for package in _PACKAGES:
         try:
-            versions.append((package, metadata.version(package)))
+            versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            versions.append((package, "not installed"))
-    return versions
+            versions[package] = "not installed"
+    return pd.DataFrame(versions.items(), columns=["package", "version"])
 
 
-def render(template: str | Path, sections: Sequence[Mapping], **page) -> str:
-    """The page. Every name that comes from data is escaped."""
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(Path(template).read_text(encoding="utf-8")).render(sections=sections, **page)
+def _table(table: pd.DataFrame) -> dict:
+    """Header and rows of text, each cell with whether it is a number, which goes to the right."""
+    numeric = [pd.api.types.is_numeric_dtype(table[column]) and table[column].dtype != bool for column in table]
+    rows = [list(zip(map(_shown, row), numeric, strict=True)) for row in table.itertuples(index=False)]
+    header = [str(column).replace("_", " ") for column in table.columns]
+    return {"header": list(zip(header, numeric, strict=True)), "rows": rows}
 
 
-def _shown(value, digits: int) -> str:
-    if isinstance(value, float):
-        return "–" if value != value else f"{value:.{digits}f}" if abs(value) >= 10**-digits or value == 0 else f"{value:.1e}"
-    return str(value)
+def _shown(value) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if value != value:
+        return "–"
+    return f"{value:.3f}" if abs(value) >= 0.001 or value == 0 else f"{value:.1e}"
+
+
+def _slug(text: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in text.lower())

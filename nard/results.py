@@ -23,7 +23,7 @@ def read_matrix(path: str | Path) -> pd.DataFrame:
 
 
 def node_table(groups: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:
-    """One row per output: id, label, kind, pathway, pathways, genes, colour, and its degree and strength among selected edges."""
+    """One row per output: its groups, and its degree and strength among the selected edges."""
     nodes = groups[groups["side"] == "outputs"].drop(columns="side").rename(columns={"name": "id"})
     nodes.insert(1, "label", nodes["id"])
     selected = edges[edges["selected"]]
@@ -106,7 +106,9 @@ def write_graph(nodes, groups, edges, associations, path) -> None:
         red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         x, y = place[node]
         attributes.update(pathway=str(row["pathway"]), measured=str(row["kind"]), genes=str(row["genes"]))
-        attributes.update(x=round(1000 * float(x), 1), y=round(1000 * float(y), 1), r=red, g=green, b=blue, colour=colour)
+        attributes.update(
+            x=round(1000 * float(x), 1), y=round(1000 * float(y), 1), r=red, g=green, b=blue, colour=colour
+        )
     with atomic(path) as part:
         nx.write_graphml(graph, part)
 

@@ -13,8 +13,8 @@ if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
-        # What was chosen on the whole data is kept: choosing λ and the kind of coefficients again in every fold would cost
-        # many times as much and change little.
+        # What was chosen on the whole data is kept: choosing λ and the kind of coefficients again in every fold would
+        # cost many times as much and change little.
         fit = read_json(snakemake.input.fit)
         settings = {**snakemake.params.fit, "lam": fit["lam"], "refit": fit["coefficients"] == "sparse refit"}
         likelihood, r2, shares = held_out(

@@ -19,7 +19,9 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         jaccard = read_tsv(snakemake.input.jaccard, dtype={"cohort": str})
         rows = []
-        for fit, held_out in zip(map(read_json, snakemake.input.fits), map(read_json, snakemake.input.held_out), strict=True):
+        for fit, held_out in zip(
+            map(read_json, snakemake.input.fits), map(read_json, snakemake.input.held_out), strict=True
+        ):
             cohort, method = fit["cohort"], fit["method"]
             reference = snakemake.params.reference
             rows.append(

@@ -9,7 +9,7 @@ from nard.jobs import job
 
 
 def explained(held_out: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
-    """Mean over each pathway's proteins of the shares that its own genes and others explain; a protein may count twice."""
+    """Mean over the proteins of each pathway; a protein of two pathways counts in both."""
     members = nodes.assign(pathway=nodes["pathways"].str.split(";")).explode("pathway")
     table = members[["id", "pathway"]].merge(held_out, left_on="id", right_on="target")
     means = table.groupby("pathway", sort=False)[["own", "other", "r2"]].mean()
@@ -43,5 +43,11 @@ if __name__ == "__main__":
             nodes = read_tsv(nodes)
             explained_tables.append(explained(read_tsv(held_out), nodes).assign(cohort=cohort))
             crosstalk_tables.append(crosstalk(read_tsv(edges), nodes).assign(cohort=cohort))
-        write_tsv(pd.concat(explained_tables)[["cohort", "pathway", "own", "other", "r2", "proteins"]], snakemake.output.explained)
-        write_tsv(pd.concat(crosstalk_tables)[["cohort", "pathway_a", "pathway_b", "edges", "possible"]], snakemake.output.crosstalk)
+        write_tsv(
+            pd.concat(explained_tables)[["cohort", "pathway", "own", "other", "r2", "proteins"]],
+            snakemake.output.explained,
+        )
+        write_tsv(
+            pd.concat(crosstalk_tables)[["cohort", "pathway_a", "pathway_b", "edges", "possible"]],
+            snakemake.output.crosstalk,
+        )

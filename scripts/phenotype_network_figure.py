@@ -13,6 +13,7 @@ if __name__ == "__main__":
             read_tsv(snakemake.input.nodes),
             read_tsv(snakemake.input.edges),
             title=f"{summary['title']}: network of the macro phenotypes",
+            fdr=snakemake.params.fdr,
             note=origin([summary], snakemake.params.method),
         )
         save_figure(figure, list(snakemake.output))

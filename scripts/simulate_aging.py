@@ -6,9 +6,7 @@ from nard.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
-        cohort = simulate_aging(
-            snakemake.wildcards.cohort, snakemake.params.settings["samples"], snakemake.params.seed
-        )
+        cohort = simulate_aging(snakemake.wildcards.cohort, snakemake.params.settings["samples"], snakemake.params.seed)
         write_tsv(cohort.tables["table"], snakemake.output.table)
         write_tsv(cohort.associations, snakemake.output.associations)
         write_tsv(cohort.edges, snakemake.output.edges)

@@ -12,7 +12,16 @@ from scipy.stats import rankdata
 from nard.data.errors import DataError
 from nard.data.ledger import Ledger
 
-__all__ = ["adjusted", "design_matrix", "drop_constant", "fill_missing", "logged", "standardised", "tamed", "thin_missing"]
+__all__ = [
+    "adjusted",
+    "design_matrix",
+    "drop_constant",
+    "fill_missing",
+    "logged",
+    "standardised",
+    "tamed",
+    "thin_missing",
+]
 
 # Logarithms of counts to base 2 stay below 30, raw normalised counts reach 1e5.
 _LARGEST_LOGARITHM = 50.0
@@ -28,15 +37,19 @@ def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) 
     if choice == "auto":
         choice = looks_raw
     elif choice is False and looks_raw:
-        ledger.note(f"{side}: values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are")
+        ledger.note(
+            f"{side}: values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are"
+        )
     if not choice:
         return values
     if smallest < 0:
-        sample, feature = values.stack().idxmin()
+        feature = values.min().idxmin()
+        sample = values[feature].idxmin()
         raise DataError(
-            f"{where}: negative value {smallest:g} (sample {sample}, feature {feature}), and `log: true` asks for logarithms.\n"
+            f"{where}: negative value {smallest:g} (sample {sample}, feature {feature}), and `log: true` asks for\n"
+            "  logarithms.\n"
             "  expected: counts, none below 0\n"
-            "  to fix: these data are logarithms or z-scores already; set `preprocessing.log: false` (or leave it at auto)"
+            "  to fix: these are logarithms or z-scores already; set `preprocessing.log: false` or leave it at auto"
         )
     ledger.note(f"{side}: log2(x + 1) taken of values between {smallest:.4g} and {largest:.4g}")
     return np.log2(values + 1.0)
@@ -93,7 +106,7 @@ def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataF
 def design_matrix(covariates: pd.DataFrame) -> np.ndarray:
     """An intercept, the numeric covariates, and an indicator of each further category of the others."""
     columns = pd.get_dummies(covariates, drop_first=True, dtype=float).to_numpy(dtype=float)
-    return np.column_stack([np.ones(len(covariates)), columns])
+    return np.column_stack([np.ones(len(covariates)), columns - columns.mean(axis=0)])
 
 
 def adjusted(values: pd.DataFrame, covariates: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:

@@ -17,7 +17,8 @@ from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
-from nard.data.tables import Table, read_frame, read_table
+from nard.data.sheets import read_frame
+from nard.data.tables import Table, read_table
 from nard.selection import qvalues
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
@@ -97,7 +98,9 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
         table = table.set_index(table[settings["id"]].astype(str))
         if table.index.has_duplicates:
             twice = table.index[table.index.duplicated()][0]
-            raise DataError(f"{file}: {twice!r} appears more than once in the column {settings['id']!r} that names people.")
+            raise DataError(
+                f"{file}: {twice!r} appears more than once in the column {settings['id']!r} that names people."
+            )
     else:
         table = table.set_index("row " + (table.index + 2).astype(str))
     sides = {}
@@ -116,7 +119,9 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
     for side in sides:
         sides[side] = thin_missing(sides[side].astype(float), options["max_missing"], side, ledger)
     covariates = table.loc[sides["inputs"].index, options["adjust"]] if options["adjust"] else None
-    return _finished(sides, covariates, options, {"inputs": file, "outputs": file}, ledger, table[settings["age"]], settings)
+    return _finished(
+        sides, covariates, options, {"inputs": file, "outputs": file}, ledger, table[settings["age"]], settings
+    )
 
 
 def _finished(sides, covariates, options, files, ledger: Ledger, age=None, settings=None) -> Prepared:
@@ -145,7 +150,9 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
         if sides[side].shape[1] == 0:
             raise DataError(
                 f"{files[side]}: no feature of the {side} is left after preparation.\n"
-                + "".join(f"  {row['count']} dropped: {row['reason']}\n" for row in ledger.dropped if row["side"] == side)
+                + "".join(
+                    f"  {row['count']} dropped: {row['reason']}\n" for row in ledger.dropped if row["side"] == side
+                )
                 + "  to fix: loosen `preprocessing` (max_missing, genes, proteins) for this cohort"
             )
         if covariates is not None:

@@ -42,8 +42,10 @@ def rows_where(table: pd.DataFrame, expression: str) -> np.ndarray:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise _complaint(expression, f"it cannot be parsed ({error.args[0]})") from None
+    except (RecursionError, MemoryError):
+        raise _complaint(expression, "it is nested too deeply") from None
     true, _ = _Filter(table, expression, names).truth(tree)
-    return true
+    return np.asarray(true)
 
 
 def _without_backticks(expression: str, names: dict[str, str]) -> str:
@@ -96,13 +98,15 @@ class _Filter:
                 raise _complaint(self.expression, f"after `in` a list such as [1, 2], not {ast.unparse(right)!r}")
             values = self.value(left)
             yes = np.logical_or.reduce([np.asarray(values == self.constant(item)) for item in right.elts])
-            known = ~pd.isna(values)
+            known = np.logical_not(pd.isna(values))
             yes, no = yes & known, ~yes & known
             return (yes, no) if isinstance(comparison, ast.In) else (no, yes)
         if type(comparison) not in _COMPARISONS:
-            raise _complaint(self.expression, f"`{ast.unparse(ast.Compare(left, [comparison], [right]))}` is not allowed")
+            raise _complaint(
+                self.expression, f"`{ast.unparse(ast.Compare(left, [comparison], [right]))}` is not allowed"
+            )
         a, b = self.value(left), self.value(right)
-        known = ~(pd.isna(a) | pd.isna(b))
+        known = np.logical_not(pd.isna(a) | pd.isna(b))
         try:
             yes = np.broadcast_to(np.asarray(_COMPARISONS[type(comparison)](a, b), dtype=bool), len(self.table))
         except TypeError:
@@ -122,9 +126,8 @@ class _Filter:
         return self.constant(node)
 
     def constant(self, node: ast.expr) -> float | str:
-        sign = 1
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            node, sign = node.operand, -1
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bool):
-            return node.value if sign == 1 else -node.value
+        negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        plain = node.operand if negative else node
+        if isinstance(plain, ast.Constant) and isinstance(plain.value, int | float if negative else str | int | float):
+            return -plain.value if negative else plain.value
         raise _complaint(self.expression, f"{ast.unparse(node)!r} is neither a column, a number nor a quoted text")

@@ -9,8 +9,8 @@ import pandas as pd
 
 from nard.data.errors import DataError
 from nard.data.ledger import Ledger
-from nard.data.names import nearest
-from nard.data.tables import read_text
+from nard.data.names import antibody_key, gene_key, nearest
+from nard.data.unpacking import read_text
 
 __all__ = ["choose_features", "one_spelling", "wanted_names"]
 
@@ -42,7 +42,8 @@ def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] |
             f"config key `preprocessing.{option}`: {choice!r} is neither pathway nor all, and there is no such file.\n"
             "  expected: pathway, all, a file with one name per line" + (", or a number" if option == "genes" else "")
         )
-    return [line.strip() for line in read_text(choice).splitlines() if line.strip()]
+    key = gene_key if option == "genes" else antibody_key
+    return [key(line) for line in read_text(choice).splitlines() if line.strip()]
 
 
 def choose_features(
@@ -74,7 +75,7 @@ def choose_features(
 
 
 def _hinted(absent: Sequence[str], values: pd.DataFrame) -> list[str]:
-    """The first few, and a likely misspelling where there is one; gene symbols resemble each other too much for more."""
+    """The first few, with a likely misspelling if there is one; gene symbols are too much alike for more."""
     hints = ((name, nearest(name, map(str, values.columns), alike=0.85)) for name in absent[:_MOST_NAMES])
     listed = [f"{name} (nearest: {hint})" if hint else name for name, hint in hints]
     return listed if len(absent) <= _MOST_NAMES else [*listed, f"and {len(absent) - _MOST_NAMES} more"]

@@ -34,7 +34,7 @@ def antibody_key(name: str) -> str:
     {'4EBP1PS65'}
     """
     name = _VENDOR_SUFFIX.sub("", name.split("|")[-1].strip())
-    key = re.sub(r"^X(?=\d)", "", re.sub(r"[^A-Za-z0-9]", "", name).upper())
+    key = re.sub(r"^X(?=\d)", "", re.sub(r"[\W_]", "", name).upper())
     return _ANTIBODY_ALIASES.get(key, key)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nard.data.errors import DataError
 from nard.data.names import antibody_key, gene_key, nearest
-from nard.data.tables import read_frame
+from nard.data.sheets import read_frame
 
 __all__ = ["OTHER", "Pathways", "read_pathways"]
 
@@ -45,7 +45,9 @@ class Pathways:
     @cached_property
     def genes_of_protein(self) -> dict[str, list[str]]:
         """The genes that encode each protein."""
-        return {name: list(dict.fromkeys(";".join(rows).split(";"))) for name, rows in self.table.groupby("protein")["gene"]}
+        return {
+            name: list(dict.fromkeys(";".join(rows).split(";"))) for name, rows in self.table.groupby("protein")["gene"]
+        }
 
     @cached_property
     def of_gene(self) -> dict[str, list[str]]:
@@ -57,15 +59,15 @@ class Pathways:
         return self.of_protein.get(protein, [OTHER])[0]
 
     def restricted(self, names: list[str]) -> Pathways:
-        """Only the pathways named."""
+        """Only the pathways named, in this order."""
         unknown = [name for name in names if name not in self.names]
         if unknown:
             closest = nearest(unknown[0], self.names)
             hint = f" Did you mean {closest!r}?" if closest else ""
-            raise DataError(
-                f"config key `use_pathways`: there is no pathway {unknown[0]!r}.{hint}\n  known: {', '.join(self.names)}"
-            )
-        return Pathways(self.table[self.table["pathway"].isin(names)].reset_index(drop=True))
+            known = ", ".join(self.names)
+            raise DataError(f"config key `use_pathways`: there is no pathway {unknown[0]!r}.{hint}\n  known: {known}")
+        chosen = [self.table[self.table["pathway"] == name] for name in dict.fromkeys(names)]
+        return Pathways(pd.concat(chosen, ignore_index=True))
 
 
 def read_pathways(path: str | Path | None = None) -> Pathways:

@@ -65,7 +65,9 @@ def _by_patient(tables: dict[str, pd.DataFrame], sample_types, ledger: Ledger) -
         # Aliquots in alphabetical order: the earliest sample type, vial and plate comes first, on any machine.
         table = table.sort_index(kind="stable")
         keys = table.index.str[:15] if by_type else table.index.map(patient)
-        ledger.drop(side, "samples", table.index[keys.duplicated()], "another aliquot of the same sample; first one kept")
+        ledger.drop(
+            side, "samples", table.index[keys.duplicated()], "another aliquot of the same sample; first one kept"
+        )
         unique[side] = table[~keys.duplicated()].set_axis(keys[~keys.duplicated()])
     if by_type:
         unique = _one_per_patient(unique, ledger)
@@ -83,8 +85,8 @@ def _kept_types(tables, typed, sample_types, ledger: Ledger) -> list[str]:
     more = len(_patients_with_both(tables, typed, _TUMOUR_TYPES)) - both[best]
     if more:
         ledger.note(
-            f"sample type {best} was taken ({both[best]} patients with both measurements); {more} more patients have them"
-            " under other types: `preprocessing.sample_types: patient` takes these too"
+            f"sample type {best} was taken ({both[best]} patients with both measurements); {more} more patients have "
+            "them under other types: `preprocessing.sample_types: patient` takes these too"
         )
     return [best]
 
@@ -98,7 +100,7 @@ def _patients_with_both(tables, typed, codes) -> set[str]:
 
 
 def _one_per_patient(tables: dict[str, pd.DataFrame], ledger: Ledger) -> dict[str, pd.DataFrame]:
-    """With several sample types allowed, the first type that both tables have; samples of one patient are not independent."""
+    """The first of the types that both tables have: two samples of one patient are not independent."""
     shared = tables["inputs"].index.intersection(tables["outputs"].index).sort_values()
     again = shared[shared.map(patient).duplicated()]
     for side, table in tables.items():

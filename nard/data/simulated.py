@@ -19,9 +19,10 @@ __all__ = ["SimulatedCohort", "simulate_aging", "simulate_omics", "simulated_blo
 
 # Antibodies outside the pathways that real panels measure too.
 _EXTRA_PROTEINS = (
-    "1433BETA 1433EPSILON 1433ZETA ACC1 AMPKALPHA ANNEXIN1 ASNS CD31 CKIT CMET DVL3 EEF2 ELK1PS383 G6PD IGFBP2 LCK LKB1 "
-    "NOTCH1 PAXILLIN PEA15 PKCALPHA SMAD1 SMAD3 STATHMIN SYK TRANSGLUTAMINASE VEGFR2 XIAP"
-).split()
+    *("1433BETA", "1433EPSILON", "1433ZETA", "ACC1", "AMPKALPHA", "ANNEXIN1", "ASNS", "CD31", "CKIT", "CMET"),
+    *("DVL3", "EEF2", "ELK1PS383", "G6PD", "IGFBP2", "LCK", "LKB1", "NOTCH1", "PAXILLIN", "PEA15"),
+    *("PKCALPHA", "SMAD1", "SMAD3", "STATHMIN", "SYK", "TRANSGLUTAMINASE", "VEGFR2", "XIAP"),
+)
 
 _OWN_GENE = 0.8  # chance that a gene drives the protein that it encodes
 _OTHER_GENE = 0.012  # chance of any other association
@@ -49,14 +50,18 @@ class SimulatedCohort:
     edges: pd.DataFrame
 
 
-def simulate_omics(pathways: Pathways, name: str, n: int, n_extra: int, absent: list[str], seed: int) -> SimulatedCohort:
+def simulate_omics(
+    pathways: Pathways, name: str, n: int, n_extra: int, absent: list[str], seed: int
+) -> SimulatedCohort:
     """Tables ``inputs`` (log2 expression, genes × samples) and ``outputs`` (proteins × samples)."""
     common, own = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1, zlib.crc32(name.encode())])
     genes, proteins = pathways.genes, [*pathways.proteins, *_EXTRA_PROTEINS[:n_extra]]
     # The common truth covers all proteins that any cohort may have, so that it is the same in all.
     everything = [*pathways.proteins, *_EXTRA_PROTEINS]
 
-    encodes = np.array([[gene in pathways.genes_of_protein.get(protein, ()) for gene in genes] for protein in everything])
+    encodes = np.array(
+        [[gene in pathways.genes_of_protein.get(protein, ()) for gene in genes] for protein in everything]
+    )
     W = _shared_and_private(np.where(encodes, _OWN_GENE, _OTHER_GENE), ~encodes, _WEIGHTS, common, own)
     member = [set(pathways.of_protein.get(protein, ())) for protein in everything]
     within = np.array([[bool(a & b) for b in member] for a in member])
@@ -71,7 +76,10 @@ def simulate_omics(pathways: Pathways, name: str, n: int, n_extra: int, absent: 
     total = n + round(_ONE_SIDED * n)
     factors = own.standard_normal((total, len(pathways.names)))
     of_gene = [pathways.names.index(pathways.of_gene[gene][0]) for gene in genes]
-    X = np.sqrt(1 - _GENE_FACTOR) * own.standard_normal((total, len(genes))) + np.sqrt(_GENE_FACTOR) * factors[:, of_gene]
+    X = (
+        np.sqrt(1 - _GENE_FACTOR) * own.standard_normal((total, len(genes)))
+        + np.sqrt(_GENE_FACTOR) * factors[:, of_gene]
+    )
     Y = X @ W.T + draw_residuals(omega, total, own)
 
     samples = [f"{name}-sim-{i:04d}" for i in range(1, total + 1)]

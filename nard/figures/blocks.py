@@ -73,7 +73,7 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     )
     name_axes(ax, labels, columns, size=LABEL_SIZE)
     for spine in ax.spines.values():
-        spine.set(visible=True, color="#8A8A8A")
+        spine.set(visible=True, color=MUTED)
     _name_blocks(axes_at(figure, left + across, bottom, right, height), block, names, right, height)
     bar = axes_at(figure, left, STRIP + 0.2, 1.6, 0.1)
     colour_bar(figure, mesh, bar, "partial correlation; negative cells carry a dash", orientation="horizontal")

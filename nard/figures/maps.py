@@ -146,7 +146,8 @@ def plot_jaccard(table, *, title, note=None):
     methods = pd.unique(table[["method_a", "method_b"]].to_numpy().ravel())
     if len(methods) < 2:
         return sentence("There are no two methods to compare.", title=title, note=note)
-    kinds = table["what"].unique()
+    kinds = {kind: _agreement(part, methods) for kind, part in table.groupby("what", sort=False)}
+    missing = any(np.isnan(mean[np.tril_indices_from(mean)]).any() for mean, _ in kinds.values())
     names = [shorten(name, 28) for name in methods]
     rows, columns = names[1:], names[:-1]
     left, below, gap = MARGIN + widest(rows), widest(columns), 0.3
@@ -158,18 +159,18 @@ def plot_jaccard(table, *, title, note=None):
     stories = len(kinds) // abreast
     story = height + 0.25 + below
     cohorts = table["cohort"].nunique()
+    remark = f"Jaccard index: mean and range over {cohorts} cohort{'s' if cohorts > 1 else ''}"
     figure = page(
         stories * story,
         title=title,
-        remarks=[f"Jaccard index: mean and range over {cohorts} cohort{'s' if cohorts > 1 else ''}"],
+        remarks=[remark + ("; hatched: neither method selects any" if missing else "")],
         note=note,
         width=max(WIDTH, left + side + gap + BAR_ROOM),
     )
-    for place, kind in enumerate(kinds):
+    for place, (kind, (mean, texts)) in enumerate(kinds.items()):
         column, row = place % abreast, stories - 1 - place // abreast
         bottom = STRIP + row * story + below
         ax = axes_at(figure, left + column * (side + gap), bottom, side, height)
-        mean, texts = _agreement(table[table["what"] == kind], methods)
         mesh = numbers(ax, mean, texts, 1.0)
         name_axes(ax, rows if column == 0 else [], columns)
         ax.set_title(plain(kind), size=TEXT_SIZE, weight="bold", pad=3, loc="left")
@@ -197,7 +198,7 @@ def _symmetric(values, names) -> np.ndarray:
 def _agreement(table, methods) -> tuple[np.ndarray, list[list[str]]]:
     """Means and texts of the lower triangle, without the diagonal."""
     pairs = table.assign(pair=[frozenset(pair) for pair in zip(table["method_a"], table["method_b"], strict=True)])
-    scores = {pair: part["jaccard"].dropna() for pair, part in pairs.groupby("pair")}
+    scores = {pair: part["jaccard"].dropna() for pair, part in pairs.groupby("pair", sort=False)}
     size = len(methods) - 1
     mean = np.full((size, size), np.nan)
     texts = [[""] * size for _ in range(size)]

@@ -9,7 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
 from nard.figures.page import ink
-from nard.figures.style import LABEL_SIZE, NEGATIVE, POSITIVE, TEXT_SIZE, plain, text_width
+from nard.figures.style import LABEL_SIZE, MUTED, NEGATIVE, POSITIVE, TEXT_SIZE, plain, text_width
 
 __all__ = ["bounds", "colour_bar", "name_axes", "numbers", "signed", "widest"]
 
@@ -29,7 +29,7 @@ def _signed_colours() -> ListedColormap:
 SIGNED = _signed_colours()
 
 
-def numbers(ax, values, texts, top, size=LABEL_SIZE):
+def numbers(ax, values, texts, top):
     """Cells coloured from 0 to ``top`` with their texts; missing values are blank and hatched.
 
     Values below zero have the colour of zero: the texts say what they are.
@@ -47,7 +47,7 @@ def numbers(ax, values, texts, top, size=LABEL_SIZE):
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             colour = ink(to_hex(mesh.to_rgba(value)))
-            font = {"size": size, "color": colour, "linespacing": 1.1}
+            font = {"size": LABEL_SIZE, "color": colour, "linespacing": 1.1}
             ax.text(column + 0.5, row + 0.5, texts[row][column], ha="center", va="center", **font)
     return mesh
 
@@ -76,7 +76,7 @@ def bounds(ax, rows, columns):
     """Lines between the groups of rows and of columns, given the group of each."""
     for groups, line, across in ((list(rows), ax.hlines, len(columns)), (list(columns), ax.vlines, len(rows))):
         at = [place for place in range(1, len(groups)) if groups[place] != groups[place - 1]]
-        line(at, 0, across, color="#8A8A8A", linewidth=0.5, zorder=2)
+        line(at, 0, across, color=MUTED, linewidth=0.5, zorder=2)
 
 
 def name_axes(ax, rows, columns, size=TEXT_SIZE, upright=True):

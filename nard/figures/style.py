@@ -7,6 +7,7 @@ the defaults of matplotlib and its own font, so that a figure does not depend on
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -22,6 +23,7 @@ __all__ = [
     "MUTED",
     "NEGATIVE",
     "NEGATIVE_DASHES",
+    "OTHER",
     "POSITIVE",
     "STRIP",
     "TEXT_SIZE",
@@ -125,6 +127,7 @@ def shorten(name, longest=24) -> str:
     return f"{name[: longest - 1 - tail]}…{name[-tail:]}"
 
 
+@cache
 def text_width(text, size=TEXT_SIZE, weight="normal") -> float:
     """Width of a line of text in inches."""
     font = FontProperties(family="DejaVu Sans", size=size, weight=weight)

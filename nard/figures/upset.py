@@ -32,7 +32,7 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     contents : dict
         Cancer → set of elements, in the order of the rows.
     groups : dict or None
-        Element → pathway; an element without one counts as "other". With None the bars are not divided.
+        Element → pathway; an element without one of the coloured counts as "other". None: bars are not divided.
     colours : dict or None
         Pathway → colour, in the order of the stack, as from :func:`pathway_colours`; not used without groups.
     title : str
@@ -62,10 +62,14 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     ranked = sorted(sizes, key=lambda cancers: (-sizes[cancers], sum(cancers), [not found for found in cancers]))
     shown, hidden = ranked[:max_subsets], ranked[max_subsets:]
     divided = groups is not None
-    group = {element: (groups.get(element) or "other") if divided else "" for element in where}
+    if divided:
+        # Grey comes last, at the foot of the stacks.
+        palette = {name: colour for name, colour in colours.items() if name != "other"} | {"other": OTHER}
+        group = {element: name if (name := groups.get(element)) in palette else "other" for element in where}
+    else:
+        palette, group = {"": UNDIVIDED}, dict.fromkeys(where, "")
     stacks = {cancers: Counter(group[element] for element in where if where[element] == cancers) for cancers in shown}
-    palette = {"other": OTHER} | colours if divided else {"": UNDIVIDED}
-    palette = {name: palette[name] for name in sorted(palette, key="other".__eq__) if _occurs(name, stacks)}
+    palette = {name: colour for name, colour in palette.items() if any(name in stack for stack in stacks.values())}
 
     legend = chips_height(palette) + 0.1 if divided else 0.0
     rows = ROW * len(contents)
@@ -98,10 +102,6 @@ def _where(contents) -> dict:
     return {
         element: tuple(element in found for found in contents.values()) for element in set().union(*contents.values())
     }
-
-
-def _occurs(name, stacks) -> bool:
-    return any(name in stack for stack in stacks.values())
 
 
 def _remark(sizes, shown, hidden, element_name) -> str:

@@ -16,7 +16,9 @@ from hypothesis.extra.numpy import arrays
 
 from nard.data import tables
 from nard.data.errors import DataError
-from nard.data.tables import read_frame, read_table, read_text
+from nard.data.sheets import read_frame, read_sheet
+from nard.data.tables import read_table
+from nard.data.unpacking import read_text
 
 A, B, C = "TCGA-AA-3521-01", "TCGA-AA-3522-01", "TCGA-A6-2671-11"
 
@@ -394,8 +396,33 @@ def test_missing_files(write, tmp_path):
         read_table(tmp_path / "HiSeqv2.tsv")
     with pytest.raises(DataError, match=r"no such file, and no folder .*nowhere"):
         read_table(tmp_path / "nowhere" / "x.tsv")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"no such file\.\n  to fix: correct the path"):
-        read_frame(tmp_path / "zzz")
+        read_frame(tmp_path / "empty" / "zzz")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [("mrnaa.tsv", "mrna.tsv"), ("mrna.tsv.gz", "mrna.tsv"), ("rppa.csv", "rppa.csv.xz"), ("RPPA.tsv", "rppa.tsv.gz")],
+)
+def test_missing_files_with_a_name_alike(write, tmp_path, wanted, meant):
+    for name in ("mrna.tsv", "rppa.csv.xz", "rppa.tsv.gz"):
+        write("id,x\n", name)
+    with pytest.raises(DataError, match=rf"no such file\.\n  to fix: did you mean {tmp_path / meant}\?$"):
+        read_table(tmp_path / wanted)
+
+
+def test_missing_files_with_no_name_alike(write, tmp_path):
+    for name in ("rppa.tsv.gz", ".hidden", "b", "c", "folder/x"):
+        write("id,x\n", name)
+    with pytest.raises(
+        DataError, match=r"no such file\.\n  found: in this folder 'b', 'c', 'rppa.tsv.gz'\n  to fix: corr"
+    ):
+        read_table(tmp_path / "mrna.tsv.gz")
+    for name in "defg":
+        write("id,x\n", name)
+    with pytest.raises(DataError, match=r"in this folder 'b', 'c', 'd', 'e', 'f' and 2 more\n"):
+        read_table(tmp_path / "mrna.tsv.gz")
 
 
 def test_folders_without_samples(write, tmp_path):
@@ -525,7 +552,7 @@ def test_any_matrix_is_read_back(
 def test_both_ways_of_reading_agree(tmp_path_factory, matrix, separator):
     path = tmp_path_factory.getbasetemp() / "both"
     path.write_text(matrix.to_csv(sep=separator, na_rep="NA", index_label="id", quoting=csv.QUOTE_NONNUMERIC), "utf-8")
-    sheet = tables._read_sheet(path)
+    sheet = read_sheet(path)
     columns = list(range(1, len(sheet.header)))
     quick, careful = (read(sheet, tables._Layout(), columns) for read in (tables._quick_cells, tables._careful_cells))
     assert quick[0] == careful[0]

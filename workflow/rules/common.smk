@@ -44,9 +44,7 @@ def hold_lock():
     try:
         fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise WorkflowError(
-            "Another run of this workflow is at work in this directory; wait for it or stop it."
-        )
+        raise WorkflowError("Another run of this workflow is at work in this directory; wait for it or stop it.")
 
 
 def of_kind(config, kind, source=None):
@@ -144,7 +142,9 @@ def cohort_figures(config):
         *(f"network_{cohort}" for cohort in omics),
         *(f"associations_{cohort}" for cohort in omics),
         *(f"phenotype_network_{cohort}" for cohort in aging),
-        *(f"convergence_{cohort}" for cohort in config["cohorts"]),
+        *(f"trace_{cohort}" for cohort in config["cohorts"]),
+        # A fixed λ has no path.
+        *(f"lam_path_{cohort}" for cohort in config["cohorts"] if config["fit"]["lam"] in ("cv", "ebic")),
     ]
 
 

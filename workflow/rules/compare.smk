@@ -34,9 +34,7 @@ rule agreement:
             cohort=of_kind(config, "omics"),
             method=config["reference"],
         ),
-        edges=expand(
-            "results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]
-        ),
+        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
     output:
         associations="results/comparison/agreement_associations.tsv",
         edges="results/comparison/agreement_edges.tsv",

@@ -11,10 +11,11 @@ rule simulate_omics:
         "results/logs/simulate_omics/{cohort}.log",
     benchmark:
         "results/benchmarks/simulate_omics/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "omics", "simulated")) or "none",
+    conda:
+        "../../envs/nard.yaml"
+    priority: 100
     threads: 1
     resources:
         mem_mb=1000,
@@ -22,6 +23,7 @@ rule simulate_omics:
         settings=cohort_settings,
         seed=config["seed"],
         pathways=config["pathways"],
+        use_pathways=config["use_pathways"],
     message:
         "Simulating the cohort {wildcards.cohort}"
     script:
@@ -37,10 +39,11 @@ rule simulate_aging:
         "results/logs/simulate_aging/{cohort}.log",
     benchmark:
         "results/benchmarks/simulate_aging/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "aging", "simulated")) or "none",
+    conda:
+        "../../envs/nard.yaml"
+    priority: 100
     threads: 1
     resources:
         mem_mb=1000,
@@ -60,11 +63,12 @@ rule download:
         "results/logs/download/{cancer}_{dataset}.log",
     benchmark:
         "results/benchmarks/download/{cancer}_{dataset}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cancer="[A-Za-z0-9]+",
         dataset="HiSeqV2|RPPA|RPPA_RBN",
+    conda:
+        "../../envs/nard.yaml"
+    priority: 100
     threads: 1
     resources:
         mem_mb=500,
@@ -86,10 +90,10 @@ rule check_cohort:
         "results/logs/check_cohort/{cohort}.log",
     benchmark:
         "results/benchmarks/check_cohort/{cohort}.tsv"
+    # Checks, and what they need, go first, so that a mistake is told before any fit has begun.
+    priority: 100
     conda:
         "../../envs/nard.yaml"
-    # Checks go first, so that a mistake is told before any fit has begun.
-    priority: 100
     threads: 1
     resources:
         mem_mb=prepare_memory,
@@ -113,9 +117,9 @@ rule check:
         "results/logs/check.log",
     benchmark:
         "results/benchmarks/check.tsv"
+    localrule: True
     conda:
         "../../envs/nard.yaml"
-    localrule: True
     threads: 1
     resources:
         mem_mb=500,

@@ -18,10 +18,10 @@ rule network_figure:
         "results/logs/network_figure/{cohort}.log",
     benchmark:
         "results/benchmarks/network_figure/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "omics")) or "none",
+    conda:
+        "../../envs/nard.yaml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -53,15 +53,16 @@ rule associations_figure:
         "results/logs/associations_figure/{cohort}.log",
     benchmark:
         "results/benchmarks/associations_figure/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "omics")) or "none",
+    conda:
+        "../../envs/nard.yaml"
     threads: 1
     resources:
         mem_mb=1000,
     params:
         method=config["reference"],
+        fdr=config["fit"]["fdr"],
     message:
         "Drawing the associations of {wildcards.cohort}"
     script:
@@ -85,39 +86,38 @@ rule phenotype_network_figure:
         "results/logs/phenotype_network_figure/{cohort}.log",
     benchmark:
         "results/benchmarks/phenotype_network_figure/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "aging")) or "none",
+    conda:
+        "../../envs/nard.yaml"
     threads: 1
     resources:
         mem_mb=1000,
     params:
         method=config["reference"],
+        fdr=config["fit"]["fdr"],
     message:
         "Drawing the phenotype network of {wildcards.cohort}"
     script:
         "../../scripts/phenotype_network_figure.py"
 
 
-rule convergence_figure:
+rule trace_figure:
     input:
         traces=expand("results/{{cohort}}/{method}/trace.tsv", method=config["methods"]),
-        lam_path=reference_lam_path,
-        fit=reference_fit,
         summary="results/{cohort}/data/summary.json",
     output:
         report(
-            "results/figures/convergence_{cohort}.png",
-            caption="../report/convergence.rst",
+            "results/figures/trace_{cohort}.png",
+            caption="../report/trace.rst",
             category="Diagnostics",
-            labels={"cohort": "{cohort}", "figure": "λ and convergence"},
+            labels={"cohort": "{cohort}", "figure": "convergence"},
         ),
-        "results/figures/convergence_{cohort}.pdf",
+        "results/figures/trace_{cohort}.pdf",
     log:
-        "results/logs/convergence_figure/{cohort}.log",
+        "results/logs/trace_figure/{cohort}.log",
     benchmark:
-        "results/benchmarks/convergence_figure/{cohort}.tsv"
+        "results/benchmarks/trace_figure/{cohort}.tsv"
     conda:
         "../../envs/nard.yaml"
     threads: 1
@@ -126,9 +126,39 @@ rule convergence_figure:
     params:
         methods=config["methods"],
     message:
-        "Drawing the λ path and the convergence of {wildcards.cohort}"
+        "Drawing the convergence of {wildcards.cohort}"
     script:
-        "../../scripts/convergence_figure.py"
+        "../../scripts/trace_figure.py"
+
+
+rule lam_path_figure:
+    input:
+        lam_path=reference_lam_path,
+        fit=reference_fit,
+        summary="results/{cohort}/data/summary.json",
+    output:
+        report(
+            "results/figures/lam_path_{cohort}.png",
+            caption="../report/lam_path.rst",
+            category="Diagnostics",
+            labels={"cohort": "{cohort}", "figure": "choice of λ"},
+        ),
+        "results/figures/lam_path_{cohort}.pdf",
+    log:
+        "results/logs/lam_path_figure/{cohort}.log",
+    benchmark:
+        "results/benchmarks/lam_path_figure/{cohort}.tsv"
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        method=config["reference"],
+    message:
+        "Drawing the choice of λ of {wildcards.cohort}"
+    script:
+        "../../scripts/lam_path_figure.py"
 
 
 rule upset_figure:
@@ -150,10 +180,10 @@ rule upset_figure:
         "results/logs/upset_figure/{what}.log",
     benchmark:
         "results/benchmarks/upset_figure/{what}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         what="associations|edges",
+    conda:
+        "../../envs/nard.yaml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -184,10 +214,10 @@ rule upset_pathway_figure:
         "results/logs/upset_pathway_figure/{pathway}.log",
     benchmark:
         "results/benchmarks/upset_pathway_figure/{pathway}.tsv"
-    conda:
-        "../../envs/nard.yaml"
     wildcard_constraints:
         pathway="|".join(pathway_slugs(config)),
+    conda:
+        "../../envs/nard.yaml"
     threads: 1
     resources:
         mem_mb=1000,

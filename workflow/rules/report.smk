@@ -8,7 +8,6 @@ rule report:
         summaries=expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
         fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["reference"]),
         held_out=expand("results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["reference"]),
-        features=expand("results/{cohort}/{method}/features.tsv", cohort=config["cohorts"], method=config["reference"]),
         associations=expand(
             "results/{cohort}/{method}/associations.tsv", cohort=config["cohorts"], method=config["reference"]
         ),

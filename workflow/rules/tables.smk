@@ -24,9 +24,7 @@ rule cohorts_table:
 rule methods_table:
     input:
         fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["methods"]),
-        held_out=expand(
-            "results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["methods"]
-        ),
+        held_out=expand("results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["methods"]),
         jaccard="results/comparison/jaccard.tsv",
     output:
         "results/tables/methods.tsv",

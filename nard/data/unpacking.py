@@ -1,0 +1,139 @@
+"""From bytes to text: files are unpacked and decoded by what is in them, never by their name."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from nard.data.errors import DataError
+from nard.data.names import nearest
+
+__all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "some", "stem"]
+
+AGAIN = "download or copy it again"
+
+_PACKED = {
+    "zip": (b"PK\x03\x04", b"PK\x05\x06"),
+    "gzip": (b"\x1f\x8b",),
+    "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+    "xz": (b"\xfd7zXZ\x00",),
+}
+_ENDINGS = re.compile(r"(\.(gz|bz2|xz|zip|tsv|csv|txt))+$", re.IGNORECASE)
+# So much alike, by difflib, is a name that may have been meant.
+_ALIKE = 0.75
+_DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+# What downloads save in place of a table, by how the text begins.
+_NO_TABLES = (
+    (("<!doctype", "<html", "<?xml"), "a web page, most likely an error message of the server", AGAIN),
+    (("{",), "JSON, most likely an error message of the server", AGAIN),
+    (("version https://git-lfs",), "a Git LFS pointer", "run `git lfs pull` where it came from"),
+)
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file, unpacked and decoded, with line ends as ``\\n``."""
+    return decoded(Path(path))[0]
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked."""
+    try:
+        return _unpacked(path, path.read_bytes())
+    except FileNotFoundError as error:
+        raise _not_there(path) from error
+    except OSError as error:
+        raise file_error(path, "the file cannot be read", "correct its permissions", found=str(error)) from error
+
+
+def decoded(path: Path) -> tuple[str, list[str]]:
+    """The text of a file, and notes on how it was decoded."""
+    content = read_bytes(path)
+    notes = []
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = content.decode("utf-16", errors="replace")
+        notes.append("the text is encoded as UTF-16")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+            notes.append("the text is not UTF-8 and was read as Latin-1: names with accents may look odd")
+    if "\0" in text:
+        raise file_error(path, "binary data, not a table as text", "save the table as TSV or CSV")
+    if not text or text.isspace():
+        raise file_error(path, "the file is empty", AGAIN)
+    start = text[:100].lstrip().lower()
+    for starts, what, fix in _NO_TABLES:
+        if start.startswith(starts):
+            raise file_error(path, f"not a table, but {what}", fix, found=repr(text[:80]))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, notes
+
+
+def file_error(path: Path, problem: str, fix: str, found: str | None = None, expected: str | None = None) -> DataError:
+    """What is wrong with a file and how to fix it, for the caller to raise."""
+    parts = {"found": found, "expected": expected, "to fix": fix}
+    return DataError(f"{path}: {problem}." + "".join(f"\n  {name}: {part}" for name, part in parts.items() if part))
+
+
+def some(names: Iterable[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def stem(path: Path) -> str:
+    """The name of a file without the endings that tell its format."""
+    return _ENDINGS.sub("", path.name)
+
+
+def _not_there(path: Path) -> DataError:
+    if not path.parent.is_dir():
+        return file_error(path, f"no such file, and no folder {path.parent}", "correct the path")
+    others = sorted(path.parent.iterdir())
+    # Endings are shared by files that have nothing else in common.
+    similar = nearest(stem(path), map(stem, others), alike=_ALIKE)
+    if similar is not None:
+        closest = nearest(path.name, (other.name for other in others if stem(other) == similar), alike=0)
+        return file_error(path, "no such file", f"did you mean {path.with_name(closest)}?")
+    files = [other.name for other in others if other.is_file() and not other.name.startswith(".")]
+    found = f"in this folder {some(files, most=5)}" if files else None
+    return file_error(path, "no such file", "correct the path", found)
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    packing = next((name for name, magic in _PACKED.items() if content.startswith(magic)), None)
+    if packing:
+        unpack = {"gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress}.get(packing)
+        try:
+            return _unpacked(path, unpack(content) if unpack else _unzipped(path, content))
+        except DataError:
+            raise
+        except _DAMAGE as error:
+            problem = f"the {packing} file is damaged or cut off"
+            raise file_error(path, problem, AGAIN, found=str(error)) from error
+    if content.startswith(b"\xd0\xcf\x11\xe0"):
+        raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
+    if content[257:262] == b"ustar":
+        raise file_error(path, "a tar archive", "unpack it (tar -xf) and name the file with the table")
+    return content
+
+
+def _unzipped(path: Path, content: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+        if "[Content_Types].xml" in names:
+            raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
+        if len(names) != 1:
+            problem = f"a zip archive of {len(names)} files instead of one"
+            raise file_error(path, problem, "unpack it and name the file with the table", found=some(names))
+        return archive.read(names[0])

@@ -1,0 +1,128 @@
+"""The workflow on two small cohorts: repeated, on one core, killed, from other places, as a module."""
+
+import shutil
+import subprocess
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("small run")]
+
+FIT_FILES = {
+    *("edges.tsv", "associations.tsv", "features.tsv", "nodes.tsv", "trace.tsv", "lam_path.tsv"),
+    *("fit.json", "model.npz", "network.graphml", "held_out.tsv", "held_out.json"),
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    write_config(folder, SMALL)
+    run(folder)
+    return folder
+
+
+def test_it_writes_the_files_of_the_design(finished):
+    for cohort in SMALL["cohorts"]:
+        data = {path.name for path in (finished / "results" / cohort / "data").iterdir()}
+        assert {"X.tsv.gz", "Y.tsv.gz", "summary.json"} <= data
+        for method in SMALL["methods"]:
+            assert {path.name for path in (finished / "results" / cohort / method).iterdir()} == FIT_FILES
+    jaccard = pd.read_csv(finished / "results/comparison/jaccard.tsv", sep="\t")
+    assert list(jaccard) == ["cohort", "method_a", "method_b", "what", "jaccard", "n_a", "n_b"]
+    figures = {path.name for path in (finished / "results/figures").iterdir()}
+    for name in ("network_AAA", "phenotype_network_AGE", "upset_associations", "upset_edges", "jaccard", "pathway_map"):
+        assert {f"{name}.png", f"{name}.pdf"} <= figures
+    assert (finished / "results/report.html").stat().st_size > 100_000
+
+
+def test_the_graph_opens_with_positions_and_colours(finished):
+    graph = nx.read_graphml(finished / "results/AAA/sequential/network.graphml")
+    for _, node in graph.nodes(data=True):
+        assert {"label", "x", "y", "r", "g", "b", "pathway", "kind"} <= set(node)
+    nodes = pd.read_csv(finished / "results/AAA/sequential/nodes.tsv", sep="\t")
+    assert set(nodes["id"]) <= set(graph.nodes)
+
+
+def test_the_model_file_needs_no_pickle(finished):
+    with np.load(finished / "results/AAA/sequential/model.npz", allow_pickle=False) as model:
+        assert model["coef"].shape == (len(model["targets"]), len(model["features"]))
+
+
+def test_simulated_data_are_called_so(finished):
+    page = (finished / "results/report.html").read_text()
+    assert "All data on this page are SIMULATED" in page
+
+
+def test_a_second_run_does_nothing(finished):
+    done = run(finished)
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_every_log_is_filled(finished):
+    logs = list((finished / "results/logs").rglob("*.log"))
+    assert len(logs) > 20
+    assert all("done" in log.read_text() for log in logs)
+
+
+def test_one_core_gives_the_same_tables(finished, tmp_path):
+    write_config(tmp_path, SMALL)
+    run(tmp_path, cores=1)
+    assert tables(tmp_path) == tables(finished)
+
+
+def test_killed_at_ten_moments_it_ends_with_the_same_tables(finished, tmp_path):
+    write_config(tmp_path, SMALL)
+    rng = np.random.default_rng()
+    moments = rng.uniform(1, 12, 10)
+    print("killed after", moments.round(2))
+    for seconds in moments:
+        kill_after(tmp_path, seconds)
+    run(tmp_path)
+    assert tables(tmp_path) == tables(finished)
+    assert not list(tmp_path.rglob(".part-*"))
+
+
+def test_from_a_clone_in_a_path_with_a_space(finished, tmp_path):
+    clone = tmp_path / "my clone"
+    ignored = shutil.ignore_patterns(".git", ".venv", "results", "resources", ".snakemake", "__pycache__", "tests")
+    shutil.copytree(ROOT, clone, ignore=ignored, symlinks=True)
+    work = tmp_path / "my work"
+    write_config(work, SMALL)
+    subprocess.run(
+        [*SNAKEMAKE[:3], "--snakefile", str(clone / "Snakefile"), "--configfile", "config.yaml", "--cores", "2"],
+        cwd=work,
+        env=environment(),
+        check=True,
+        capture_output=True,
+        timeout=600,
+    )
+    assert tables(work) == tables(finished)
+
+
+def test_as_a_module(finished, tmp_path):
+    write_config(tmp_path, {"networks": SMALL})
+    (tmp_path / "Snakefile").write_text(
+        'configfile: "config.yaml"\n\n'
+        f'module nard:\n    snakefile: "{ROOT / "Snakefile"}"\n    config: config["networks"]\n    prefix: "sub"\n\n'
+        "use rule * from nard as nard_*\n\n"
+        'rule all:\n    default_target: True\n    input:\n        "sub/results/AAA/sequential/edges.tsv",\n'
+    )
+    subprocess.run(
+        [*SNAKEMAKE[:3], "--cores", "2"], cwd=tmp_path, env=environment(), check=True, capture_output=True, timeout=600
+    )
+    made = (tmp_path / "sub/results/AAA/sequential/edges.tsv").read_bytes()
+    assert made == (finished / "results/AAA/sequential/edges.tsv").read_bytes()
+
+
+def test_two_runs_at_once_are_refused(finished):
+    import fcntl
+
+    with (finished / ".snakemake" / "nard.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run(finished, "--forcerun", "jaccard", check=False)
+    assert done.returncode != 0
+    assert "Another run" in done.stdout + done.stderr
