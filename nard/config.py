@@ -33,6 +33,8 @@ def load_config(path: str | Path) -> dict:
         config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not a file that can be read as UTF-8.\n  {error}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML.\n  {error}") from None
     if not isinstance(config, dict):

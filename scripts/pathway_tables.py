@@ -36,12 +36,16 @@ def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         source = snakemake.input
+        order = pd.Series({name: i for i, name in enumerate(snakemake.params.pathways)})
         explained_tables, crosstalk_tables = [], []
         for cohort, held_out, nodes, edges in zip(
             snakemake.params.cohorts, source.held_out, source.nodes, source.edges, strict=True
         ):
             nodes = read_tsv(nodes)
-            explained_tables.append(explained(read_tsv(held_out), nodes).assign(cohort=cohort))
+            table = explained(read_tsv(held_out), nodes)
+            explained_tables.append(
+                table.sort_values("pathway", key=lambda names: names.map(order), kind="stable").assign(cohort=cohort)
+            )
             crosstalk_tables.append(crosstalk(read_tsv(edges), nodes).assign(cohort=cohort))
         write_tsv(
             pd.concat(explained_tables)[["cohort", "pathway", "own", "other", "r2", "proteins"]],

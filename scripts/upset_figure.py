@@ -3,6 +3,7 @@
 from nard.captions import origin
 from nard.comparison import association_set, edge_set
 from nard.data.pathways import OTHER
+from nard.figures.style import OTHER as OTHER_COLOUR
 from nard.figures.style import save_figure
 from nard.figures.upset import plot_upset
 from nard.files import read_json, read_tsv
@@ -22,7 +23,7 @@ if __name__ == "__main__":
             outputs = groups[groups["side"] == "outputs"]
             pathway |= dict(zip(outputs["name"], outputs["pathway"], strict=True))
             colours |= dict(zip(outputs["pathway"], outputs["colour"], strict=True))
-        colours.setdefault(OTHER, "#BBBBBB")
+        colours.setdefault(OTHER, OTHER_COLOUR)
         colours[ACROSS] = ACROSS_COLOUR
 
         only = snakemake.params.get("pathways", {}).get(snakemake.wildcards.get("pathway"))

@@ -74,8 +74,10 @@ def fill_missing(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> p
         return values.fillna(values.median())
     from sklearn.impute import KNNImputer
 
-    filled = KNNImputer(n_neighbors=_NEIGHBOURS).fit_transform(values.to_numpy())
-    return pd.DataFrame(filled, values.index, values.columns)
+    # In units of standard deviations: which samples are similar must not depend on the units of the features.
+    scale = values.std(ddof=0).replace(0.0, 1.0)
+    filled = KNNImputer(n_neighbors=_NEIGHBOURS).fit_transform((values / scale).to_numpy())
+    return values.fillna(pd.DataFrame(filled, values.index, values.columns) * scale)
 
 
 def drop_constant(values: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:

@@ -151,7 +151,9 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
             raise DataError(
                 f"{files[side]}: no feature of the {side} is left after preparation.\n"
                 + "".join(
-                    f"  {row['count']} dropped: {row['reason']}\n" for row in ledger.dropped if row["side"] == side
+                    f"  {row['count']} dropped: {row['reason']}\n"
+                    for row in ledger.dropped
+                    if row["side"] == side and row["what"] == "features"
                 )
                 + "  to fix: loosen `preprocessing` (max_missing, genes, proteins) for this cohort"
             )

@@ -85,5 +85,5 @@ def read_pathways(path: str | Path | None = None) -> Pathways:
             )
     table = table[list(_COLUMNS)].copy()
     table["protein"] = table["protein"].map(antibody_key)
-    table["gene"] = [";".join(gene_key(gene) for gene in genes.split(";")) for genes in table["gene"]]
+    table["gene"] = [";".join(gene_key(gene) for gene in genes.split(";") if gene.strip()) for genes in table["gene"]]
     return Pathways(table)

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
 from nard.figures.page import axes_at, chips, chips_height, page, sentence
-from nard.figures.style import LABEL_SIZE, MARGIN, NEGATIVE, STRIP, WIDTH, house_style, pathway_colours, shorten
+from nard.figures.style import LABEL_SIZE, MARGIN, NEGATIVE, OTHER, STRIP, WIDTH, colours_of, house_style, shorten
 
 __all__ = ["plot_associations"]
 
@@ -33,7 +33,8 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     nodes : DataFrame
         The proteins, with ``id``, ``label`` and ``pathway``.
     gene_pathways : DataFrame
-        With ``pathway``, ``protein`` and ``gene`` (';'-separated): in which pathway a gene is, and its own proteins.
+        With ``pathway``, ``protein``, ``gene`` (';'-separated) and, if the nodes have it, ``colour``: in which pathway a
+        gene is, and its own proteins.
     title : str
         Title.
     max_genes, max_targets : int, default=60
@@ -55,7 +56,7 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     shown = selected[selected["feature"].isin(genes) & selected["target"].isin(targets)]
 
     own = gene_pathways.assign(gene=gene_pathways["gene"].str.split(";")).explode("gene")
-    colours = pathway_colours([*nodes["pathway"], *own["pathway"], "other"])
+    colours = {**colours_of(pd.concat([nodes, own])), "other": OTHER}
     rows = _by_pathway(targets, nodes["id"], nodes["pathway"], colours)
     columns = _by_pathway(genes, own["gene"], own["pathway"], colours)
     weights = shown.pivot_table("weight", "target", "feature").reindex(index=rows.index, columns=columns.index)

@@ -18,8 +18,8 @@ from nard.figures.style import (
     STRIP,
     TEXT_SIZE,
     WIDTH,
+    colours_of,
     house_style,
-    pathway_colours,
     plain,
     shorten,
     text_width,
@@ -98,7 +98,7 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None):
     drawn = selected.iloc[np.argsort(-selected["partial_correlation"].abs().to_numpy(), kind="stable")[:max_edges]]
     within = _share_a_pathway(nodes, drawn)
     ends = pd.concat([drawn["source"], drawn["target"]])
-    colours = pathway_colours(nodes["pathway"])
+    colours = colours_of(nodes)
     size, radius = _label_size(places)
     labelled = _labelled(places, radius, size, ends.value_counts())
 

@@ -29,6 +29,7 @@ __all__ = [
     "TEXT_SIZE",
     "TITLE_SIZE",
     "WIDTH",
+    "colours_of",
     "house_style",
     "pathway_colours",
     "plain",
@@ -111,6 +112,13 @@ def pathway_colours(pathways) -> dict:
     names = list(dict.fromkeys(pathways))
     ranks = {name: rank for rank, name in enumerate(name for name in names if name != "other")}
     return {name: PALETTE[ranks[name] % len(PALETTE)] if name in ranks else OTHER for name in names}
+
+
+def colours_of(table) -> dict:
+    """The colour of each pathway: that of the column ``colour`` if there is one, else by the order of the rows."""
+    if "colour" in table:
+        return dict(zip(table["pathway"], table["colour"], strict=True))
+    return pathway_colours(table["pathway"])
 
 
 def plain(text) -> str:

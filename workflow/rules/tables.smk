@@ -96,6 +96,7 @@ rule pathway_tables:
         mem_mb=prepare_memory,
     params:
         cohorts=of_kind(config, "omics"),
+        pathways=list(pathway_slugs(config).values()),
     message:
         "Summing up the findings by pathway"
     script:

@@ -1,0 +1,90 @@
+"""Real files by config alone, downloads from a mirror, and a cohort that lacks a file."""
+
+import json
+
+import pandas as pd
+import pytest
+import yaml
+from cohorts import N, raw_tables, write
+from real_data import real_data_folder
+from runs import ROOT, run, write_config
+
+pytestmark = pytest.mark.slow
+REAL = real_data_folder()
+needs_real_data = pytest.mark.skipif(REAL is None, reason="NARD_REAL_DATA is not set")
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A folder with the layout of Xena's hub."""
+    folder = tmp_path / "a mirror"
+    (folder / "TCGA.BRCA.sampleMap").mkdir(parents=True)
+    mrna, rppa = raw_tables()
+    write(mrna, folder / "TCGA.BRCA.sampleMap" / "HiSeqV2.gz")
+    write(rppa, folder / "TCGA.BRCA.sampleMap" / "RPPA_RBN.gz")
+    return folder
+
+
+def test_a_cancer_from_a_mirror(mirror, tmp_path):
+    config = {"mirror": mirror.as_uri(), "cohorts": {"BRCA": {"source": "xena"}}}
+    work = tmp_path / "work"
+    write_config(work, config)
+    target = "results/BRCA/data/summary.json"
+    run(work, target)
+    assert json.loads((work / target).read_text())["n_samples"] == N
+    recorded = work / "resources/xena/BRCA/HiSeqV2.gz.sha256"
+    assert recorded.exists()
+
+    # The source changes: the recorded checksum refuses it, and the message says what to do.
+    write(raw_tables(seed=1)[0], mirror / "TCGA.BRCA.sampleMap" / "HiSeqV2.gz")
+    (work / "resources/xena/BRCA/HiSeqV2.gz").unlink()
+    done = run(work, "resources/xena/BRCA/HiSeqV2.gz", check=False)
+    assert done.returncode != 0
+    assert "HiSeqV2.gz.sha256" in done.stdout + done.stderr
+
+
+@needs_real_data
+def test_real_cancers_by_config_alone(tmp_path):
+    cancers = ["KIRC", "LUAD", "LUSC", "COAD", "READ", "SKCM", "UCEC"]
+    cohorts = {
+        cancer: {
+            "source": "files",
+            "inputs": str(REAL / "tcga" / cancer / "mrna.tsv.gz"),
+            "outputs": str(REAL / "tcga" / cancer / "rppa.tsv.gz"),
+        }
+        for cancer in [*cancers, "OV"]
+    }
+    write_config(tmp_path, {"cohorts": cohorts, "methods": ["sequential"], "fit": {"lam": "ebic", "refit": False}})
+    done = run(
+        tmp_path,
+        "--keep-going",
+        *(f"results/{cancer}/sequential/edges.tsv" for cancer in cohorts),
+        check=False,
+        timeout=900,
+    )
+    # OV has no mRNA file: it fails at the check, which names the file and the key, and the others finish.
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "cohort OV" in said
+    assert "cohorts.OV.inputs" in said
+    assert not (tmp_path / "results/OV/data/X.tsv.gz").exists()
+    for cancer in cancers:
+        assert (tmp_path / f"results/{cancer}/sequential/edges.tsv").exists()
+    # In KIRC genes go with the proteins that they encode.
+    top = pd.read_csv(tmp_path / "results/KIRC/sequential/associations.tsv", sep="\t")
+    groups = pd.read_csv(tmp_path / "results/KIRC/data/groups.tsv", sep="\t").set_index("name")["genes"]
+    top = top[top["selected"]].head(20)
+    own = [row.feature in groups.loc[[row.target]].iloc[-1].split(";") for row in top.itertuples()]
+    assert sum(own) >= 5
+
+
+@needs_real_data
+def test_nhanes(tmp_path):
+    config = yaml.safe_load((ROOT / "config/aging.yaml").read_text())
+    config["cohorts"]["NHANES"]["table"] = str(REAL / "nhanes" / "nhanes4.csv.gz")
+    config |= {"methods": ["sequential"], "fit": {"lam": "ebic"}}
+    write_config(tmp_path, config)
+    run(tmp_path, "results/figures/phenotype_network_NHANES.png", timeout=600)
+    summary = json.loads((tmp_path / "results/NHANES/data/summary.json").read_text())
+    assert summary["n_samples"] > 2000
+    assert summary["n_outputs"] >= 12
