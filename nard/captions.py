@@ -37,6 +37,7 @@ def cohort_paragraph(
     held_out: Mapping,
     associations: pd.DataFrame,
     edges: pd.DataFrame,
+    nodes: pd.DataFrame,
 ) -> str:
     """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
     inputs, outputs = _NAMES[summary["kind"]]
@@ -58,6 +59,7 @@ def cohort_paragraph(
             f"{row.source} – {row.target} ({_signed(row.partial_correlation)})" for row in strongest.itertuples()
         )
         sentences.append(f"The surest edges are {listed}, as partial correlations.")
+        sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
     sentences.append(
         f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
         f"{outputs}, on average."
@@ -65,6 +67,15 @@ def cohort_paragraph(
     if not fit["converged"]:
         sentences.append("The fit has not converged: read these figures with caution.")
     return " ".join(sentences)
+
+
+def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> str:
+    of = nodes.set_index("id")["pathway"]
+    within = edges["source"].map(of) == edges["target"].map(of)
+    shares = [edges.loc[rows, "selected"].mean() if rows.any() else 0.0 for rows in (within, ~within)]
+    return (
+        f"Of all pairs within a {group} {shares[0]:.1%} are connected, of those between two {group}s {shares[1]:.1%}."
+    )
 
 
 def _signed(value: float) -> str:

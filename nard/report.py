@@ -57,6 +57,7 @@ class CohortResults:
     held_out: Mapping
     associations: pd.DataFrame
     edges: pd.DataFrame
+    nodes: pd.DataFrame
 
     @property
     def title(self) -> str:
@@ -135,7 +136,9 @@ def _figures(paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder
 
 
 def _paragraph(cohort: CohortResults) -> dict:
-    text = cohort_paragraph(cohort.summary, cohort.fit, cohort.held_out, cohort.associations, cohort.edges)
+    text = cohort_paragraph(
+        cohort.summary, cohort.fit, cohort.held_out, cohort.associations, cohort.edges, cohort.nodes
+    )
     return {"id": f"cohort-{_slug(cohort.summary['cohort'])}", "title": cohort.title, "paragraphs": [text]}
 
 

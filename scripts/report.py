@@ -9,7 +9,10 @@ from nard.report import CohortResults, report_page
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         source = snakemake.input
-        results = zip(source.summaries, source.fits, source.held_out, source.associations, source.edges, strict=True)
+        results = zip(
+            *(source.summaries, source.fits, source.held_out, source.associations, source.edges, source.nodes),
+            strict=True,
+        )
         page = report_page(
             [CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:])) for files in results],
             {Path(path).stem: read_tsv(path) for path in source.tables},

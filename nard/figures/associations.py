@@ -33,8 +33,8 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     nodes : DataFrame
         The proteins, with ``id``, ``label`` and ``pathway``.
     gene_pathways : DataFrame
-        With ``pathway``, ``protein``, ``gene`` (';'-separated) and, if the nodes have it, ``colour``: in which pathway a
-        gene is, and its own proteins.
+        With ``pathway``, ``protein``, ``gene`` (';'-separated) and, if the nodes have it, ``colour``: the pathway of a
+        gene, and its own proteins.
     title : str
         Title.
     max_genes, max_targets : int, default=60

@@ -11,6 +11,7 @@ rule report:
         associations=expand(
             "results/{cohort}/{method}/associations.tsv", cohort=config["cohorts"], method=config["reference"]
         ),
+        nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=config["cohorts"], method=config["reference"]),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
     output:
         "results/report.html",
