@@ -197,7 +197,8 @@ def test_columns_and_newton_agree():
     found = []
     for solver in ("columns", "newton"):
         certificate = glasso._Certificate(S, L, 1e-9)
-        W = feasible_start(S, L)
+        W = np.empty_like(S)
+        feasible_start(S, L, W)
         if solver == "columns":
             glasso._climb_columns(certificate, W, np.zeros_like(S), 1, 1000)
         else:
@@ -214,7 +215,9 @@ def test_newton_directions(dense, monkeypatch):
     S = sample_covariance(25, 12, seed=7)
     S /= np.sqrt(np.outer(np.diag(S), np.diag(S)))
     certificate = glasso._Certificate(S, 0.05 * (1 - np.eye(25)), 1e-8)
-    newton_ascent(S, certificate.L, feasible_start(S, certificate.L), certificate.judge, 200)
+    W = np.empty_like(S)
+    feasible_start(S, certificate.L, W)
+    newton_ascent(S, certificate.L, W, certificate.judge, 200)
     assert certificate.gap <= 25e-8
 
 
