@@ -49,7 +49,7 @@ _SLOW = 0.5
 # Problems that have not converged after this many sweeps are better left to Newton's method.
 _MOST_SWEEPS = 10
 # Up to this share of non-zeros a product with Ω costs less than a Cholesky factor.
-_SPARSE = 0.05
+_SPARSE = 0.1
 # The expansion of ln|W| around Ω⁻¹ is used up to this norm of ΩW − I.
 _NEAR = 0.5
 # Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
@@ -104,14 +104,14 @@ def glasso_objective(S: np.ndarray, L: np.ndarray, omega: np.ndarray) -> float:
 def _dual_log_determinant(W, omega, logdet_omega) -> float:
     """ln|W| or a lower bound of it, −inf where W is not positive definite.
 
-    With E = ΩW − I, whose eigenvalues e_i > −1 are those of Ω^½WΩ^½ − I, it is ln|W| = −ln|Ω| + Σ ln(1 + e_i), and
-    where Σ e_i² = r² with r < 1
+    The eigenvalues e_i of E = ΩW − I are those of Ω^½WΩ^½ − I. Where Tr(E²) = Σ e_i² = r² with r < 1 none is below −r,
+    so that W is positive definite, and as |ln(1 + e) − e + e²/2| ≤ |e|³/(3(1 − |e|)),
 
-        Σ ln(1 + e_i) ≥ Tr(E) − Tr(E²)/2 − r³/(3(1 − r)),
+        ln|W| = −ln|Ω| + Σ ln(1 + e_i) ≥ −ln|Ω| + Tr(E) − r²/2 − r³/(3(1 − r)).
 
-    since |e_i| ≤ r. Near the optimum that is close, and where Ω is sparse, it costs less than a factor of W.
+    Near the optimum this is close, and where Ω is sparse it costs less than a Cholesky factor of W.
     """
-    if np.isfinite(logdet_omega) and np.count_nonzero(omega) <= _SPARSE * omega.size:
+    if logdet_omega > -np.inf and np.count_nonzero(omega) <= _SPARSE * omega.size:
         trace, square = product_traces(omega, W, *matrices(1, len(W)))
         r = np.sqrt(max(square, 0.0))  # negative by rounding only
         if r <= _NEAR:
@@ -249,7 +249,7 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     log_units = 2.0 * float(np.log(scale).sum())
     labels = components(S, penalty)
     sizes = np.bincount(labels)
-    alone = np.flatnonzero(sizes[labels] == 1)
+    (alone,) = (sizes[labels] == 1).nonzero()
     near, near_logdet = None, None
     if init is not None and len(alone) < m:
         near, near_logdet = _restart(S, penalty, init, alone)
@@ -260,15 +260,17 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
         omega[:], W[:] = 0.0, 0.0
         omega[alone, alone], W[alone, alone] = 1.0 / variances[alone], variances[alone]
     objective, logdet, gap, steps = len(alone) + log_units, -log_units, 0.0, 0
-    for component in np.flatnonzero(sizes > 1):
-        index = np.flatnonzero(labels == component)
+    for component, size in enumerate(sizes.tolist()):
+        if size == 1:
+            continue
+        (index,) = (labels == component).nonzero()
         start = None
         if near is not None:
-            logdets = (near_logdet - log_units, near.logdet + log_units) if len(index) == m else (None, None)
-            start = *matrices(2, len(index)), *logdets
+            logdets = (near_logdet - log_units, near.logdet + log_units) if size == m else (None, None)
+            start = *matrices(2, size), *logdets
             take_block(near.precision, index, scale, start[0])
             take_block(near.dual, index, 1.0 / scale, start[1])
-        S_block, L_block = matrices(2, len(index))
+        S_block, L_block = matrices(2, size)
         to_correlations(S, penalty, scale, index, S_block, L_block)
         certificate, n = _solve_component(S_block, L_block, start, tol, max_iter)
         found = certificate.solution()
@@ -320,10 +322,10 @@ def _checked(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     S = np.ascontiguousarray(S, dtype=float)
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(f"S must be a square matrix, found shape {S.shape}.")
-    variances = np.diag(S).copy()
     symmetric = finite_and_symmetric(S)
-    if not (symmetric and np.isfinite(variances).all()) and not np.isfinite(S).all():
+    if not symmetric and not np.isfinite(S).all():
         raise ValueError("S has missing or infinite entries.")
+    variances = S.diagonal().copy()
     if (variances <= 0).any():
         bad = np.flatnonzero(variances <= 0)
         raise ValueError(f"S must have a positive diagonal; variables {bad.tolist()} have variance zero: drop them.")
@@ -333,7 +335,7 @@ def _checked(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             raise ValueError("S must be symmetric; pass (S + S.T) / 2.")
         S = 0.5 * (S + S.T)
     wrong_penalty = f"lam must be a number ≥ 0 or a symmetric non-negative {len(S)}×{len(S)} matrix."
-    L = np.full((1, 1), float(lam)) if np.ndim(lam) == 0 else np.ascontiguousarray(lam, dtype=float)
+    L = np.array([[float(lam)]]) if np.ndim(lam) == 0 else np.ascontiguousarray(lam, dtype=float)
     if L.shape not in ((1, 1), S.shape) or not L.min() >= 0:
         raise ValueError(wrong_penalty)
     if not finite_and_symmetric(L):

@@ -9,7 +9,7 @@ __all__ = ["matrices"]
 # The first touch of a page takes up to microseconds, so that with pages of 4 kB a new matrix can cost more than the
 # work done on it. NumPy asks for huge pages, of 2 MB, in arrays from 4 MB on; they begin at multiples of their size.
 _HUGE_PAGE = 2**18
-_WORTH_IT = 2**17
+_WORTH_IT = 2**16
 
 
 def matrices(count: int, m: int) -> list[np.ndarray]:

@@ -17,14 +17,14 @@ _TILE = 32
 
 @njit(cache=True)
 def finite_and_symmetric(A):
-    """Whether A_ij − A_ji is zero everywhere off the diagonal, which no infinity or NaN is."""
+    """Whether A_ij − A_ji is zero everywhere, which it is for no infinity or NaN."""
     m = len(A)
     # Tile by tile, since one of A_ij and A_ji is far away in memory.
     for top in range(0, m, _TILE):
         for left in range(0, top + _TILE, _TILE):
             good = True
             for i in range(top, min(top + _TILE, m)):
-                for j in range(left, min(left + _TILE, i)):
+                for j in range(left, min(left + _TILE, i + 1)):
                     good &= A[i, j] - A[j, i] == 0.0
             if not good:
                 return False
