@@ -21,6 +21,7 @@ __all__ = [
     "precision_from_columns",
     "product_traces",
     "put_inside_box",
+    "share_of_nonzeros",
     "sweep_columns",
     "warm_dual",
 ]
@@ -228,6 +229,16 @@ def linear_terms(S, L, omega):
                     part += L[0, 0] * abs(row[j])
         total += part
     return total
+
+
+@njit(cache=True, fastmath=_FAST)
+def share_of_nonzeros(A):
+    """The share of A's entries that are not zero."""
+    count = 0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            count += A[i, j] != 0.0
+    return count / A.size
 
 
 @njit(cache=True, fastmath=_FAST)

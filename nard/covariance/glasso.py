@@ -25,6 +25,7 @@ from nard.covariance.columns import (
     precision_from_columns,
     product_traces,
     put_inside_box,
+    share_of_nonzeros,
     sweep_columns,
     warm_dual,
 )
@@ -111,7 +112,7 @@ def _dual_log_determinant(W, omega, logdet_omega) -> float:
 
     Near the optimum this is close, and where Ω is sparse it costs less than a Cholesky factor of W.
     """
-    if logdet_omega > -np.inf and np.count_nonzero(omega) <= _SPARSE * omega.size:
+    if logdet_omega > -np.inf and share_of_nonzeros(omega) <= _SPARSE:
         trace, square = product_traces(omega, W, *matrices(1, len(W)))
         r = np.sqrt(max(square, 0.0))  # negative by rounding only
         if r <= _NEAR:

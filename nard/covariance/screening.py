@@ -15,20 +15,18 @@ _LARGEST_SLACK = 1.0
 _TILE = 32
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"reassoc"})
 def finite_and_symmetric(A):
     """Whether A_ij − A_ji is zero everywhere, which it is for no infinity or NaN."""
     m = len(A)
+    difference = 0.0
     # Tile by tile, since one of A_ij and A_ji is far away in memory.
     for top in range(0, m, _TILE):
         for left in range(0, top + _TILE, _TILE):
-            good = True
             for i in range(top, min(top + _TILE, m)):
                 for j in range(left, min(left + _TILE, i + 1)):
-                    good &= A[i, j] - A[j, i] == 0.0
-            if not good:
-                return False
-    return True
+                    difference += abs(A[i, j] - A[j, i])
+    return difference == 0.0
 
 
 @njit(cache=True)
@@ -80,19 +78,21 @@ def to_correlations(S, penalty, scale, index, correlation, L):
 @njit(cache=True)
 def take_block(A, index, scale, block):
     """block_ij ← A_ij s_i s_j of the variables in ``index``."""
+    units = scale[index]
     for i in range(len(index)):
         row = A[index[i]]
         for j in range(len(index)):
-            block[i, j] = row[index[j]] * (scale[index[i]] * scale[index[j]])
+            block[i, j] = row[index[j]] * (units[i] * units[j])
 
 
 @njit(cache=True)
 def put_block(A, index, block, scale):
     """A_ij ← block_ij s_i s_j for the variables in ``index``."""
+    units = scale[index]
     for i in range(len(index)):
         row = A[index[i]]
         for j in range(len(index)):
-            row[index[j]] = block[i, j] * (scale[index[i]] * scale[index[j]])
+            row[index[j]] = block[i, j] * (units[i] * units[j])
 
 
 @njit(cache=True)
