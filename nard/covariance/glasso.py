@@ -74,7 +74,8 @@ class GraphicalLassoResult:
     objective : float
         The primal objective at ``precision``.
     duality_gap : float
-        Primal minus dual objective: an upper bound on how far ``objective`` is from the optimum.
+        Primal minus dual objective, or slightly more where the dual one is only bounded from below: an upper bound on
+        how far ``objective`` is from the optimum.
     n_iter : int
         Sweeps over all columns and Newton steps (the most of any connected component).
     converged : bool
