@@ -197,7 +197,8 @@ def test_columns_and_newton_agree():
     found = []
     for solver in ("columns", "newton"):
         certificate = glasso._Certificate(S, L, 1e-9)
-        W = feasible_start(S, L)
+        W = np.empty_like(S)
+        feasible_start(S, L, W)
         if solver == "columns":
             glasso._climb_columns(certificate, W, np.zeros_like(S), 1, 1000)
         else:
@@ -214,7 +215,9 @@ def test_newton_directions(dense, monkeypatch):
     S = sample_covariance(25, 12, seed=7)
     S /= np.sqrt(np.outer(np.diag(S), np.diag(S)))
     certificate = glasso._Certificate(S, 0.05 * (1 - np.eye(25)), 1e-8)
-    newton_ascent(S, certificate.L, feasible_start(S, certificate.L), certificate.judge, 200)
+    W = np.empty_like(S)
+    feasible_start(S, certificate.L, W)
+    newton_ascent(S, certificate.L, W, certificate.judge, 200)
     assert certificate.gap <= 25e-8
 
 
@@ -248,3 +251,36 @@ def test_penalties_above_improper_correlations():
     result = graphical_lasso(np.array([[1.0, 5.0], [5.0, 1.0]]), 5.5)
     np.testing.assert_array_equal(result.precision, np.eye(2))
     assert result.duality_gap == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_certificate_of_sparse_problems(scale):
+    """Where ln|W| is only bounded, cold and restarted: the gap is never below the true one, and close to it."""
+    m = 150
+    units = np.linspace(1.0, scale, m)
+    S = sample_covariance(m, 600, seed=10, edge_probability=0.02) * np.outer(units, units)
+    penalty = 0.15 * np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    cold = graphical_lasso(S, penalty, tol=1e-5)
+    moved = S * np.random.default_rng(0).uniform(0.999, 1.001, m)[:, None]
+    moved = 0.5 * (moved + moved.T)
+    again = graphical_lasso(moved, penalty, init=cold, tol=1e-4)
+    assert np.count_nonzero(cold.precision) < 0.1 * m**2
+    assert again.n_iter == 0
+    for covariance, result in ((S, cold), (moved, again)):
+        assert result.converged
+        slack = 1e-12 * np.sqrt(np.outer(np.diag(S), np.diag(S)))
+        assert (np.abs(result.dual - covariance) <= penalty * (1 - np.eye(m)) + slack).all()
+        assert result.logdet == pytest.approx(np.linalg.slogdet(result.precision)[1], abs=1e-8)
+        gap = glasso_objective(covariance, penalty, result.precision) - np.linalg.slogdet(result.dual)[1] - m
+        assert gap - 1e-9 <= result.duality_gap <= 1.5 * gap + 1e-9
+
+
+def test_restart_with_variables_that_were_connected():
+    """A penalty that cuts edges: variables alone get their exact precision, whatever the start."""
+    S = sample_covariance(12, 60, seed=11)
+    lam = 0.95 * np.abs(S - np.diag(np.diag(S))).max()
+    result = graphical_lasso(S, lam, init=graphical_lasso(S, 0.01), tol=1.0)
+    alone = (np.abs(S - np.diag(np.diag(S))) <= lam).all(axis=0)
+    assert alone.any()
+    np.testing.assert_array_equal(result.precision[alone], np.diag(1 / np.diag(S))[alone])
+    np.testing.assert_array_equal(result.precision, result.precision.T)

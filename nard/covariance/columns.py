@@ -14,176 +14,291 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["into_box", "linear_terms", "precision_from_columns", "sweep_columns", "warm_start"]
+__all__ = [
+    "columns_from_precision",
+    "linear_terms",
+    "mean_off_diagonal",
+    "precision_from_columns",
+    "product_traces",
+    "put_inside_box",
+    "share_of_nonzeros",
+    "sweep_columns",
+    "warm_dual",
+]
 
 _MAX_PASSES = 100
 _MAX_ROUNDS = 10
 _TILE = 32
+# Rare entries are looked for in chunks, which vector instructions can tell to hold none.
+_CHUNK = 64
+_FEW = 16
 # Sums may be reordered to use vector instructions; infinities and NaN keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 @njit(cache=True, fastmath=_FAST)
-def _combine_rows(W, beta, index, count, out):
-    """out = Σ_k β_k W_k over ``index[:count]``, four rows at a time to spare memory traffic."""
+def _nonzeros(x, index):
+    """Writes the places where x is not zero into ``index``; returns how many there are."""
+    count = 0
+    whole = len(x) - len(x) % _FEW
+    for first in range(0, whole, _FEW):
+        here = 0.0
+        for i in range(first, first + _FEW):
+            here += abs(x[i])
+        if here != 0.0:
+            for i in range(first, first + _FEW):
+                if x[i] != 0.0:
+                    index[count] = i
+                    count += 1
+    for i in range(whole, len(x)):
+        if x[i] != 0.0:
+            index[count] = i
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def _beyond(s, fitted, bound, slack, index, count):
+    """Appends the places where |s − fitted| > bound + slack to ``index[:count]``; returns the new count."""
+    for first in range(0, len(s), _CHUNK):
+        last = min(first + _CHUNK, len(s))
+        here = 0
+        for i in range(first, last):
+            here += abs(s[i] - fitted[i]) > bound[i] + slack
+        if here > 0:
+            for i in range(first, last):
+                if abs(s[i] - fitted[i]) > bound[i] + slack:
+                    index[count] = i
+                    count += 1
+    return count
+
+
+@njit(cache=True, fastmath=_FAST)
+def _combine_rows(W, coefficients, index, count, out):
+    """out = Σ_k c_k W_index(k) over k < count, four rows at a time to spare memory traffic."""
     m = W.shape[0]
     out[:] = 0.0
     k = 0
     while k + 4 <= count:
-        i0, i1, i2, i3 = index[k], index[k + 1], index[k + 2], index[k + 3]
-        b0, b1, b2, b3 = beta[i0], beta[i1], beta[i2], beta[i3]
-        w0, w1, w2, w3 = W[i0], W[i1], W[i2], W[i3]
+        c0, c1, c2, c3 = coefficients[k], coefficients[k + 1], coefficients[k + 2], coefficients[k + 3]
+        w0, w1, w2, w3 = W[index[k]], W[index[k + 1]], W[index[k + 2]], W[index[k + 3]]
         for i in range(m):
-            out[i] += b0 * w0[i] + b1 * w1[i] + b2 * w2[i] + b3 * w3[i]
+            out[i] += c0 * w0[i] + c1 * w1[i] + c2 * w2[i] + c3 * w3[i]
         k += 4
     while k < count:
-        b0, w0 = beta[index[k]], W[index[k]]
+        c0, w0 = coefficients[k], W[index[k]]
         for i in range(m):
-            out[i] += b0 * w0[i]
+            out[i] += c0 * w0[i]
         k += 1
 
 
 @njit(cache=True, fastmath=_FAST)
 def _lasso(gram, gradient, beta, penalty, count, threshold):
-    """Coordinate descent on the first ``count`` coefficients; ``gradient`` is s − Gram·β and is kept so."""
+    """Coordinate descent on the first ``count`` coefficients; ``gradient`` is s − Gram·β and is kept so.
+
+    The Gram matrix has a unit diagonal, as correlations have.
+    """
     for _ in range(_MAX_PASSES):
         moved = 0.0
         for i in range(count):
-            curvature = gram[i, i]
-            r = gradient[i] + curvature * beta[i]
-            shrunk = abs(r) - penalty[i]
-            new = 0.0
-            if shrunk > 0.0:
-                new = shrunk / curvature if r > 0.0 else -shrunk / curvature
+            r = gradient[i] + beta[i]
+            new = max(r - penalty[i], 0.0) + min(r + penalty[i], 0.0)
             step = new - beta[i]
             if step != 0.0:
                 beta[i] = new
                 row = gram[i]
                 for k in range(count):
                     gradient[k] -= step * row[k]
-                moved = max(moved, abs(step) * curvature)
+                moved = max(moved, abs(step))
         if moved <= threshold:
             break
 
 
 @njit(cache=True, fastmath=_FAST)
 def sweep_columns(S, L, W, B, threshold):
-    """One sweep over the columns, in place; row j of B holds column j's β.
+    """One sweep over the columns of correlations, in place; row j of B holds column j's β.
 
     The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
     columns of the mean absolute change of W.
     """
     m = S.shape[0]
-    wb, gradient, penalty, coefficients = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    gram = np.empty((m, m))
-    index, listed = np.empty(m, dtype=np.int64), np.zeros(m, dtype=np.bool_)
+    gram, fitted = np.empty((m, m)), np.empty(m)
+    gradient, penalty, coefficients, kept = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    index, kept_index = np.empty(2 * m, dtype=np.int64), np.empty(m, dtype=np.int64)
     largest = 0.0
     for j in range(m):
-        beta, s, bound = B[j], S[j], L[j]
-        count = 0
-        for i in range(m):
-            listed[i] = beta[i] != 0.0
-            if listed[i]:
-                index[count] = i
-                count += 1
-        listed[j] = True
-        _combine_rows(W, beta, index, count, wb)
-        for round_ in range(_MAX_ROUNDS):
-            slack = threshold if round_ > 0 else 0.0
-            before = count
-            for i in range(m):
-                if not listed[i] and abs(s[i] - wb[i]) > bound[i] + slack:
-                    listed[i] = True
-                    index[count] = i
-                    count += 1
-            if round_ > 0 and count == before:
-                break
-            for a in range(count):
+        beta, s, bound, old = B[j], S[j], L[j], W[j]
+        # Column j itself never counts as violated: bound_j is 0, and its fit is set to s_j throughout.
+        count = _nonzeros(beta, index)
+        if count == 0:
+            fitted[:] = 0.0
+            fitted[j] = s[j]
+            count = _beyond(s, fitted, bound, 0.0, index, 0)
+        for a in range(count):
+            coefficients[a] = beta[index[a]]
+            gradient[a] = s[index[a]]
+        solved = 0
+        for _ in range(_MAX_ROUNDS):
+            for a in range(solved, count):
                 row = W[index[a]]
                 for b in range(a + 1):
                     gram[a, b] = row[index[b]]
                     gram[b, a] = gram[a, b]
-                gradient[a] = s[index[a]] - wb[index[a]]
                 penalty[a] = bound[index[a]]
-                coefficients[a] = beta[index[a]]
+            if solved == 0:
+                for a in range(count):
+                    for b in range(count):
+                        gradient[b] -= coefficients[a] * gram[a, b]
             _lasso(gram, gradient, coefficients, penalty, count, threshold)
+            solved, n_kept = count, 0
             for a in range(count):
-                beta[index[a]] = coefficients[a]
-            _combine_rows(W, beta, index, count, wb)
+                if coefficients[a] != 0.0:
+                    kept_index[n_kept], kept[n_kept] = index[a], coefficients[a]
+                    n_kept += 1
+            _combine_rows(W, kept, kept_index, n_kept, fitted)
+            fitted[j] = s[j]
+            end = _beyond(s, fitted, bound, threshold, index, count)
+            for a in range(solved, end):
+                i = index[a]
+                listed = False
+                for b in range(solved):
+                    listed |= index[b] == i
+                if not listed:
+                    index[count], coefficients[count], gradient[count] = i, 0.0, s[i] - fitted[i]
+                    count += 1
+            if count == solved:
+                break
+        for a in range(solved):
+            beta[index[a]] = coefficients[a]
         change = 0.0
         for i in range(m):
-            if i != j:
-                change += abs(wb[i] - W[j, i])
-                W[j, i] = wb[i]
-                W[i, j] = wb[i]
+            change += abs(fitted[i] - old[i])
+            old[i] = fitted[i]
+        for i in range(m):
+            W[i, j] = fitted[i]
         largest = max(largest, change / (m - 1))
     return largest
 
 
 @njit(cache=True, error_model="numpy")
-def precision_from_columns(W, B):
-    """Ω from the columns' lassos: ω_jj = 1/(W_jj − w₁₂ᵀβ), ω_ij = −β_i ω_jj, symmetrised."""
+def precision_from_columns(W, B, omega):
+    """Writes Ω from the columns' lassos: ω_jj = 1/(W_jj − w₁₂ᵀβ), ω_ij = −β_i ω_jj, symmetrised."""
     m = W.shape[0]
-    diagonal = np.empty(m)
+    index = np.empty(m, dtype=np.int64)
+    omega[:] = 0.0
     for j in range(m):
-        left = W[j, j]
+        beta, row = B[j], W[j]
+        count = _nonzeros(beta, index)
+        left = row[j]
+        for k in range(count):
+            left -= row[index[k]] * beta[index[k]]
+        omega[j, j] = 1.0 / left
+        for k in range(count):
+            half = -0.5 * beta[index[k]] / left
+            omega[j, index[k]] += half
+            omega[index[k], j] += half
+
+
+@njit(cache=True)
+def columns_from_precision(omega, B):
+    """Writes the columns' lassos that Ω comes from: row j holds β = −ω₁₂/ω_jj."""
+    m = omega.shape[0]
+    for j in range(m):
         for i in range(m):
-            if B[j, i] != 0.0:
-                left -= W[j, i] * B[j, i]
-        diagonal[j] = 1.0 / left
-    omega = np.empty((m, m))
-    # Tile by tile, since one of B_ij and B_ji is far away in memory.
-    for top in range(0, m, _TILE):
-        for left in range(0, top + _TILE, _TILE):
-            for i in range(top, min(top + _TILE, m)):
-                for j in range(left, min(left + _TILE, i)):
-                    omega[i, j] = -0.5 * (B[j, i] * diagonal[j] + B[i, j] * diagonal[i])
-                    omega[j, i] = omega[i, j]
-    for i in range(m):
-        omega[i, i] = diagonal[i]
-    return omega
+            B[j, i] = -omega[j, i] / omega[j, j]
+        B[j, j] = 0.0
 
 
 @njit(cache=True, fastmath=_FAST)
 def linear_terms(S, L, omega):
-    """Tr(SΩ) + Σ L_ij|ω_ij|."""
+    """Tr(SΩ) + Σ_{i≠j} L_ij|ω_ij|; L is m×m, or 1×1 where all penalties are equal."""
     m = S.shape[0]
     total = 0.0
     for i in range(m):
-        row = 0.0
+        row, s = omega[i], S[i]
+        part = 0.0
         for j in range(m):
-            row += S[i, j] * omega[i, j] + L[i, j] * abs(omega[i, j])
-        total += row
+            part += s[j] * row[j]
+        for first, last in ((0, i), (i + 1, m)):
+            if len(L) > 1:
+                bound = L[i]
+                for j in range(first, last):
+                    part += bound[j] * abs(row[j])
+            else:
+                for j in range(first, last):
+                    part += L[0, 0] * abs(row[j])
+        total += part
     return total
 
 
-@njit(cache=True)
-def into_box(W, S, L):
-    """W with every entry moved to the nearest in [S_ij − L_ij, S_ij + L_ij]."""
+@njit(cache=True, fastmath=_FAST)
+def share_of_nonzeros(A):
+    """The share of A's entries that are not zero."""
+    count = 0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            count += A[i, j] != 0.0
+    return count / A.size
+
+
+@njit(cache=True, fastmath=_FAST)
+def product_traces(omega, W, E):
+    """Tr(E) and Tr(E²) of E = ΩW − I, which is written too, where Ω is sparse."""
+    m = W.shape[0]
+    values, index = np.empty(m), np.empty(m, dtype=np.int64)
+    trace, square = 0.0, 0.0
+    for i in range(m):
+        count = _nonzeros(omega[i], index)
+        for k in range(count):
+            values[k] = omega[i, index[k]]
+        _combine_rows(W, values, index, count, E[i])
+        E[i, i] -= 1.0
+        trace += E[i, i]
+        square += E[i, i] ** 2
+    # Tile by tile, since one of E_ij and E_ji is far away in memory.
+    for top in range(0, m, _TILE):
+        for left in range(0, top + _TILE, _TILE):
+            for i in range(top, min(top + _TILE, m)):
+                for j in range(left, min(left + _TILE, i)):
+                    square += 2.0 * E[i, j] * E[j, i]
+    return trace, square
+
+
+@njit(cache=True, fastmath=_FAST)
+def mean_off_diagonal(S):
+    """The mean of |S_ij| over i ≠ j."""
     m = S.shape[0]
-    out = np.empty((m, m))
+    total = 0.0
+    for i in range(m):
+        for j in range(m):
+            total += abs(S[i, j])
+        total -= abs(S[i, i])
+    return total / (m * (m - 1))
+
+
+@njit(cache=True)
+def put_inside_box(W, S, L, out):
+    """Writes W with every entry moved to the nearest in [S_ij − L_ij, S_ij + L_ij]."""
+    m = S.shape[0]
     for i in range(m):
         for j in range(m):
             out[i, j] = min(max(W[i, j], S[i, j] - L[i, j]), S[i, j] + L[i, j])
-    return out
 
 
 @njit(cache=True)
-def warm_start(W, omega, scale, S, L):
-    """An earlier solution in this problem's units: W inside the box, and Ω.
+def warm_dual(W, omega, S, L, out):
+    """Writes a W inside this problem's box, from the solution W and Ω of another; L as in :func:`linear_terms`.
 
     At the optimum W_ij = S_ij + L_ij sign(ω_ij) wherever ω_ij is not zero.
     """
     m = S.shape[0]
-    new_W, new_omega = np.empty((m, m)), np.empty((m, m))
+    wide = len(L) > 1
     for i in range(m):
+        bound = L[i * wide]
         for j in range(m):
-            units = scale[i] * scale[j]  # in this order, so that rounding keeps the symmetry
-            new_omega[i, j] = omega[i, j] * units
-            if omega[i, j] > 0.0:
-                new_W[i, j] = S[i, j] + L[i, j]
-            elif omega[i, j] < 0.0:
-                new_W[i, j] = S[i, j] - L[i, j]
+            lower, upper = S[i, j] - bound[j * wide], S[i, j] + bound[j * wide]
+            if omega[i, j] == 0.0:
+                out[i, j] = min(max(W[i, j], lower), upper)
             else:
-                new_W[i, j] = min(max(W[i, j] / units, S[i, j] - L[i, j]), S[i, j] + L[i, j])
-    return new_W, new_omega
+                out[i, j] = upper if omega[i, j] > 0.0 else lower
+        out[i, i] = S[i, i]

@@ -18,10 +18,28 @@ from functools import cached_property
 
 import numpy as np
 
-from nard.covariance.columns import into_box, linear_terms, precision_from_columns, sweep_columns, warm_start
+from nard.covariance.columns import (
+    columns_from_precision,
+    linear_terms,
+    mean_off_diagonal,
+    precision_from_columns,
+    product_traces,
+    put_inside_box,
+    share_of_nonzeros,
+    sweep_columns,
+    warm_dual,
+)
 from nard.covariance.gaussian import inverse_spd, log_determinant
+from nard.covariance.memory import matrices
 from nard.covariance.newton import newton_ascent
-from nard.covariance.screening import change_units, components, feasible_start, to_correlations
+from nard.covariance.screening import (
+    components,
+    feasible_start,
+    finite_and_symmetric,
+    put_block,
+    take_block,
+    to_correlations,
+)
 
 __all__ = ["GraphicalLassoResult", "glasso_objective", "graphical_lasso"]
 
@@ -31,6 +49,12 @@ _INNER_FRACTION = 0.1
 _SLOW = 0.5
 # Problems that have not converged after this many sweeps are better left to Newton's method.
 _MOST_SWEEPS = 10
+# Up to this share of non-zeros a product with Ω costs less than a Cholesky factor.
+_SPARSE = 0.1
+# The expansion of ln|W| around Ω⁻¹ is used up to this norm of ΩW − I.
+_NEAR = 0.5
+# Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
+_ASYMMETRY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -50,7 +74,8 @@ class GraphicalLassoResult:
     objective : float
         The primal objective at ``precision``.
     duality_gap : float
-        Primal minus dual objective: an upper bound on how far ``objective`` is from the optimum.
+        Primal minus dual objective, or slightly more where the dual one is only bounded from below: an upper bound on
+        how far ``objective`` is from the optimum.
     n_iter : int
         Sweeps over all columns and Newton steps (the most of any connected component).
     converged : bool
@@ -78,19 +103,39 @@ def glasso_objective(S: np.ndarray, L: np.ndarray, omega: np.ndarray) -> float:
     return float(linear_terms(S, L, omega) - logdet)
 
 
+def _dual_log_determinant(W, omega, logdet_omega) -> float:
+    """ln|W| or a lower bound of it, −inf where W is not positive definite.
+
+    The eigenvalues e_i of E = ΩW − I are those of Ω^½WΩ^½ − I. Where Tr(E²) = Σ e_i² = r² with r < 1 none is below −r,
+    so that W is positive definite, and as |ln(1 + e) − e + e²/2| ≤ |e|³/(3(1 − |e|)),
+
+        ln|W| = −ln|Ω| + Σ ln(1 + e_i) ≥ −ln|Ω| + Tr(E) − r²/2 − r³/(3(1 − r)).
+
+    Near the optimum this is close, and where Ω is sparse it costs less than a Cholesky factor of W.
+    """
+    if logdet_omega > -np.inf and share_of_nonzeros(omega) <= _SPARSE:
+        trace, square = product_traces(omega, W, *matrices(1, len(W)))
+        r = np.sqrt(max(square, 0.0))  # negative by rounding only
+        if r <= _NEAR:
+            return trace - logdet_omega - 0.5 * square - r**3 / (3.0 * (1.0 - r))
+    return log_determinant(W)
+
+
 class _Certificate:
     """The best primal and dual points seen, and the gap between them."""
 
     def __init__(self, S, L, tol):
         self.S, self.L, self.target = S, L, tol * len(S)
-        # Should nothing better be found: a diagonal Ω.
-        self.omega, self.logdet, self.primal = np.eye(len(S)), 0.0, np.inf
-        self.W, self.dual = np.eye(len(S)), -np.inf
+        # Without anything better Ω is the identity, whose objective on the scale of correlations is m.
+        self.omega, self.logdet, self.primal = None, 0.0, float(len(S))
+        self.W, self.dual = None, -np.inf
 
-    def judge(self, omega, W, logdet_W, logdet_omega=None) -> bool:
-        """Takes in Ω and a W inside the box, with ln|W| and if known ln|Ω|; says whether the gap is closed."""
+    def judge(self, omega, W, logdet_W=None, logdet_omega=None) -> bool:
+        """Takes in Ω and a W inside the box, with ln|W| and ln|Ω| if known; says whether the gap is closed."""
         if logdet_omega is None:
             logdet_omega = log_determinant(omega)
+        if logdet_W is None:
+            logdet_W = _dual_log_determinant(W, omega, logdet_omega)
         if logdet_omega > -np.inf:
             objective = linear_terms(self.S, self.L, omega) - logdet_omega
             if objective < self.primal:
@@ -103,48 +148,60 @@ class _Certificate:
     def gap(self) -> float:
         return max(self.primal - self.dual, 0.0)  # negative by rounding only
 
+    def solution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ω and W; the identity in place of what was not found."""
+        return tuple(np.eye(len(self.S)) if found is None else found for found in (self.omega, self.W))
+
 
 def _climb_columns(certificate, W, B, first_judged, max_sweeps) -> int:
     """Sweeps from (W, B) until the gap is closed; it is looked at from the given sweep on. Returns the sweeps."""
-    S, L, m = certificate.S, certificate.L, len(W)
-    threshold = _INNER_FRACTION * (np.abs(S).sum() - np.trace(S)) / (m * (m - 1))
+    S, L = certificate.S, certificate.L
+    threshold = _INNER_FRACTION * mean_off_diagonal(S)
     for sweep in range(1, max_sweeps + 1):
         change = sweep_columns(S, L, W, B, threshold)
         threshold = min(threshold, _INNER_FRACTION * change)
         if sweep < first_judged:
             continue
         before = certificate.gap
-        inside = into_box(W, S, L)
-        if certificate.judge(precision_from_columns(W, B), inside, log_determinant(inside)):
+        omega, inside = matrices(2, len(S))
+        precision_from_columns(W, B, omega)
+        put_inside_box(W, S, L, inside)
+        if certificate.judge(omega, inside):
             return sweep
         if certificate.gap > _SLOW * before:
             threshold *= _INNER_FRACTION
     return max_sweeps
 
 
-def _solve_component(S, L, init, tol, max_iter) -> tuple[_Certificate, int]:
-    """One connected component of correlations S; ``init`` is None or an earlier (W, Ω, ln|Ω| or None)."""
+def _solve_component(S, L, start, tol, max_iter) -> tuple[_Certificate, int]:
+    """One connected component of correlations S; ``start`` is None or an earlier (Ω, W, ln|W|, ln|Ω|).
+
+    This W is inside the box; either log determinant may be None.
+    """
     certificate = _Certificate(S, L, tol)
     if not L.any():  # no penalty: the inverse, if there is one
         logdet = log_determinant(S)
         if np.isfinite(logdet):
             certificate.judge(inverse_spd(S), S, logdet)
         return certificate, 0
-    W, B, cold = None, np.zeros_like(S), True
-    if init is not None:
-        W, omega, logdet_omega = init
-        logdet = log_determinant(W)
-        if certificate.judge(omega, W, logdet, logdet_omega):
-            return certificate, 0
-        B = -omega / np.diag(omega)[:, None]
-        np.fill_diagonal(B, 0.0)
-        cold = logdet == -np.inf
-    W = feasible_start(S, L) if cold else W.copy()
+    if start is not None and certificate.judge(*start):
+        return certificate, 0
+    W, B = matrices(2, len(S))
+    cold = certificate.W is None
+    if cold:
+        feasible_start(S, L, W)
+        B[:] = 0.0
+    else:
+        W[:] = start[1]
+        columns_from_precision(start[0], B)
     # From a cold start one sweep is never enough.
     sweeps = min(max_iter, _MOST_SWEEPS)
     steps = _climb_columns(certificate, W, B, min(2, sweeps) if cold else 1, sweeps)
     if certificate.gap > certificate.target and steps < max_iter:
-        W = certificate.W if np.isfinite(certificate.dual) else feasible_start(S, L)
+        if certificate.W is None:
+            feasible_start(S, L, W)
+        else:
+            W = certificate.W
         if np.isfinite(log_determinant(W)):
             steps += newton_ascent(S, L, W, certificate.judge, max_iter - steps)
     return certificate, steps
@@ -186,36 +243,45 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     >>> result.duality_gap < 1e-4
     True
     """
-    S, L, variances = _correlations(S, lam)
+    S, penalty, variances = _checked(S, lam)
     if init is not None and init.precision.shape != S.shape:
         raise ValueError(f"init is a result for {len(init.precision)} variables, but S has {len(S)}.")
-    scale = np.sqrt(variances)
     m = len(S)
-    labels = components(S, L)
+    scale = np.sqrt(variances)
+    log_units = 2.0 * float(np.log(scale).sum())
+    labels = components(S, penalty)
     sizes = np.bincount(labels)
-    if len(sizes) == 1 and m > 1:
+    (alone,) = (sizes[labels] == 1).nonzero()
+    near, near_logdet = None, None
+    if init is not None and len(alone) < m:
+        near, near_logdet = _restart(S, penalty, init, alone)
+        if near.duality_gap <= tol * m:
+            return near
+    omega, W = matrices(2, m)
+    if len(alone) > 0 or len(sizes) > 1:
+        omega[:], W[:] = 0.0, 0.0
+        omega[alone, alone], W[alone, alone] = 1.0 / variances[alone], variances[alone]
+    objective, logdet, gap, steps = len(alone) + log_units, -log_units, 0.0, 0
+    for component, size in enumerate(sizes.tolist()):
+        if size == 1:
+            continue
+        (index,) = (labels == component).nonzero()
         start = None
-        if init is not None:
-            logdet = init.logdet + 2.0 * float(np.log(scale).sum())
-            start = *warm_start(init.dual, init.precision, scale, S, L), logdet
-        certificate, steps = _solve_component(S, L, start, tol, max_iter)
-        omega, W, gap = certificate.omega, certificate.W, certificate.gap
-        objective, logdet = certificate.primal, certificate.logdet
-    else:
-        omega, W, gap, steps, logdet = np.eye(m), np.eye(m), 0.0, 0, 0.0
-        objective = float(np.count_nonzero(sizes == 1))
-        for component in np.flatnonzero(sizes > 1):
-            index = np.flatnonzero(labels == component)
-            block = np.ix_(index, index)
-            S_block, L_block, start = S[block], L[block], None
-            if init is not None:
-                start = *warm_start(init.dual[block], init.precision[block], scale[index], S_block, L_block), None
-            certificate, n = _solve_component(S_block, L_block, start, tol, max_iter)
-            omega[block], W[block] = certificate.omega, certificate.W
-            objective += certificate.primal
-            logdet += certificate.logdet
-            gap += certificate.gap
-            steps = max(steps, n)
+        if near is not None:
+            logdets = (near_logdet - log_units, near.logdet + log_units) if size == m else (None, None)
+            start = *matrices(2, size), *logdets
+            take_block(near.precision, index, scale, start[0])
+            take_block(near.dual, index, 1.0 / scale, start[1])
+        S_block, L_block = matrices(2, size)
+        to_correlations(S, penalty, scale, index, S_block, L_block)
+        certificate, n = _solve_component(S_block, L_block, start, tol, max_iter)
+        found = certificate.solution()
+        put_block(omega, index, found[0], 1.0 / scale)
+        put_block(W, index, found[1], scale)
+        objective += certificate.primal
+        logdet += certificate.logdet
+        gap += certificate.gap
+        steps = max(steps, n)
     converged = bool(gap <= tol * m)
     if not converged:
         remedy = "S is singular: lam must be positive" if steps == 0 else "raise max_iter, tol or lam"
@@ -227,34 +293,58 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
             ConvergenceWarning,
             stacklevel=2,
         )
-    if not np.isfinite(objective):  # nothing better than a diagonal Ω was found
-        objective = glasso_objective(S, L, omega)
-    alone = np.flatnonzero(sizes[labels] == 1)
-    change_units(omega, 1.0 / scale)
-    omega[alone, alone] = 1.0 / variances[alone]  # exact
-    change_units(W, scale)
-    log_units = 2.0 * float(np.log(scale).sum())
-    return GraphicalLassoResult(omega, W, logdet - log_units, objective + log_units, float(gap), steps, converged)
+    return GraphicalLassoResult(omega, W, logdet, objective, float(gap), steps, converged)
 
 
-def _correlations(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Correlations, penalties on their scale and the variances, of checked arguments."""
+def _restart(S, penalty, init, alone) -> tuple[GraphicalLassoResult, float]:
+    """The earlier Ω as a solution of this problem, with a W inside its box, and ln|W| or a lower bound of it.
+
+    No units need be changed for that and no components told apart, but that variables alone get their exact ω_ii.
+    """
+    omega, W = matrices(2, len(S))
+    omega[:], logdet = init.precision, init.logdet
+    if np.count_nonzero(omega[alone]) == len(alone):
+        variances = S[alone, alone]
+        logdet -= float(np.log(omega[alone, alone] * variances).sum())
+        omega[alone, alone] = 1.0 / variances
+    else:  # formerly they were not
+        omega[alone] = 0.0
+        omega[:, alone] = 0.0
+        omega[alone, alone] = 1.0 / S[alone, alone]
+        logdet = log_determinant(omega)
+    warm_dual(init.dual, omega, S, penalty, W)
+    logdet_W = _dual_log_determinant(W, omega, logdet)
+    objective = linear_terms(S, penalty, omega) - logdet
+    gap = max(objective - logdet_W - len(S), 0.0)
+    return GraphicalLassoResult(omega, W, logdet, objective, gap, 0, True), logdet_W
+
+
+def _checked(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The covariance, exactly symmetric, the penalties, m×m or 1×1, and the variances, of checked arguments."""
     S = np.ascontiguousarray(S, dtype=float)
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(f"S must be a square matrix, found shape {S.shape}.")
-    if not np.isfinite(S.sum()) and not np.isfinite(S).all():
+    symmetric = finite_and_symmetric(S)
+    if not symmetric and not np.isfinite(S).all():
         raise ValueError("S has missing or infinite entries.")
-    variances = np.diag(S).copy()
+    variances = S.diagonal().copy()
     if (variances <= 0).any():
         bad = np.flatnonzero(variances <= 0)
         raise ValueError(f"S must have a positive diagonal; variables {bad.tolist()} have variance zero: drop them.")
+    if not symmetric:
+        scale = np.sqrt(variances)
+        if (np.abs(S - S.T) > _ASYMMETRY * np.outer(scale, scale)).any():
+            raise ValueError("S must be symmetric; pass (S + S.T) / 2.")
+        S = 0.5 * (S + S.T)
     wrong_penalty = f"lam must be a number ≥ 0 or a symmetric non-negative {len(S)}×{len(S)} matrix."
-    L = np.full((1, 1), float(lam)) if np.ndim(lam) == 0 else np.ascontiguousarray(lam, dtype=float)
+    L = np.array([[float(lam)]]) if np.ndim(lam) == 0 else np.ascontiguousarray(lam, dtype=float)
     if L.shape not in ((1, 1), S.shape) or not L.min() >= 0:
         raise ValueError(wrong_penalty)
-    correlations, L, S_symmetric, L_symmetric = to_correlations(S, L, np.sqrt(variances))
-    if not S_symmetric:
-        raise ValueError("S must be symmetric; pass (S + S.T) / 2.")
-    if not L_symmetric:
-        raise ValueError(wrong_penalty)
-    return correlations, L, variances
+    if not finite_and_symmetric(L):
+        # Infinite penalties are allowed.
+        both = L + L.T
+        with np.errstate(invalid="ignore"):
+            if not ((L == L.T) | (np.abs(L - L.T) <= _ASYMMETRY * both)).all():
+                raise ValueError(wrong_penalty)
+        L = 0.5 * both
+    return S, L, variances

@@ -1,72 +1,39 @@
-"""From a covariance to correlations, their connected components and a start, each in one pass over the matrix."""
+"""From a covariance to correlations, their connected components and a start, each in one pass over the matrix.
+
+Penalties are an m×m matrix, whose diagonal is not looked at, or 1×1 where all are equal.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-__all__ = ["change_units", "components", "feasible_start", "to_correlations"]
+__all__ = ["components", "feasible_start", "finite_and_symmetric", "put_block", "take_block", "to_correlations"]
 
 # On the scale of correlations no |W_ij| exceeds one, so that a penalty this much above |S_ij| makes no difference.
 _LARGEST_SLACK = 1.0
-# Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
-_ASYMMETRY = 1e-8
 _TILE = 32
 
 
-@njit(cache=True)
-def to_correlations(S, penalty, scale):
-    """S_ij/(s_is_j) with a unit diagonal, the penalties likewise with a zero one, and whether each was symmetric.
-
-    ``penalty`` is m×m or 1×1.
-    """
-    m = len(S)
-    correlation, L = np.empty((m, m)), np.empty((m, m))
-    S_symmetric, L_symmetric = True, True
-    # Tile by tile, since one of S_ij and S_ji is far away in memory.
+@njit(cache=True, fastmath={"reassoc"})
+def finite_and_symmetric(A):
+    """Whether A_ij − A_ji is zero everywhere, which it is for no infinity or NaN."""
+    m = len(A)
+    difference = 0.0
+    # Tile by tile, since one of A_ij and A_ji is far away in memory.
     for top in range(0, m, _TILE):
         for left in range(0, top + _TILE, _TILE):
             for i in range(top, min(top + _TILE, m)):
-                for j in range(left, min(left + _TILE, i)):
-                    units = scale[i] * scale[j]
-                    S_symmetric &= abs(S[i, j] - S[j, i]) <= _ASYMMETRY * units
-                    correlation[i, j] = 0.5 * (S[i, j] + S[j, i]) / units
-                    correlation[j, i] = correlation[i, j]
-                    one, other = penalty[0, 0], penalty[0, 0]
-                    if len(penalty) > 1:
-                        one, other = penalty[i, j], penalty[j, i]
-                    L_symmetric &= one == other or abs(one - other) <= _ASYMMETRY * (one + other)
-                    L[i, j] = min(one / units, abs(correlation[i, j]) + _LARGEST_SLACK)
-                    L[j, i] = L[i, j]
-    for i in range(m):
-        correlation[i, i] = 1.0
-        L[i, i] = 0.0
-    return correlation, L, S_symmetric, L_symmetric
+                for j in range(left, min(left + _TILE, i + 1)):
+                    difference += abs(A[i, j] - A[j, i])
+    return difference == 0.0
 
 
 @njit(cache=True)
-def feasible_start(S, L):
-    """W_ij = τ_iτ_jS_ij, τ_i² = 1 − min(1, min_j L_ij/|S_ij|): in the box; positive definite if S ⪰ 0 and L > 0."""
-    m = len(S)
-    tau, W = np.empty(m), np.empty((m, m))
-    for i in range(m):
-        room = 1.0
-        for j in range(m):
-            # The comparison spares most divisions.
-            if i != j and L[i, j] < room * abs(S[i, j]):
-                room = L[i, j] / abs(S[i, j])
-        tau[i] = np.sqrt(1.0 - room)
-    for i in range(m):
-        for j in range(m):
-            W[i, j] = S[i, j] * (tau[i] * tau[j])
-        W[i, i] = S[i, i]
-    return W
-
-
-@njit(cache=True)
-def components(S, L):
+def components(S, penalty):
     """Label of every variable's connected component in the graph |S_ij| > L_ij, numbered from 0."""
     m = len(S)
+    wide = len(penalty) > 1
     label, stack = np.zeros(m, dtype=np.int64), np.empty(m, dtype=np.int64)
     unseen, left = np.arange(m), m
     current = 0
@@ -80,7 +47,7 @@ def components(S, L):
             kept = 0
             for k in range(left):
                 j = unseen[k]
-                if abs(S[i, j]) > L[i, j]:
+                if abs(S[i, j]) > penalty[i * wide, j * wide]:
                     label[j] = current
                     stack[top] = j
                     top += 1
@@ -93,9 +60,54 @@ def components(S, L):
 
 
 @njit(cache=True)
-def change_units(A, scale):
-    """A_ij ← A_ij s_i s_j in place."""
-    m = len(A)
+def to_correlations(S, penalty, scale, index, correlation, L):
+    """Writes S_ij/(s_is_j) of the variables in ``index`` with a unit diagonal, and L_ij likewise with a zero one."""
+    m = len(index)
+    wide = len(penalty) > 1
+    inverse = 1.0 / scale[index]
+    for i in range(m):
+        row, bounds = S[index[i]], penalty[index[i] * wide]
+        for j in range(m):
+            units = inverse[i] * inverse[j]
+            correlation[i, j] = row[index[j]] * units
+            L[i, j] = min(bounds[index[j] * wide] * units, abs(correlation[i, j]) + _LARGEST_SLACK)
+        correlation[i, i] = 1.0
+        L[i, i] = 0.0
+
+
+@njit(cache=True)
+def take_block(A, index, scale, block):
+    """block_ij ← A_ij s_i s_j of the variables in ``index``."""
+    units = scale[index]
+    for i in range(len(index)):
+        row = A[index[i]]
+        for j in range(len(index)):
+            block[i, j] = row[index[j]] * (units[i] * units[j])
+
+
+@njit(cache=True)
+def put_block(A, index, block, scale):
+    """A_ij ← block_ij s_i s_j for the variables in ``index``."""
+    units = scale[index]
+    for i in range(len(index)):
+        row = A[index[i]]
+        for j in range(len(index)):
+            row[index[j]] = block[i, j] * (units[i] * units[j])
+
+
+@njit(cache=True)
+def feasible_start(S, L, W):
+    """W_ij ← τ_iτ_jS_ij, τ_i² = 1 − min(1, min_j L_ij/|S_ij|): in the box; positive definite if S ⪰ 0 and L > 0."""
+    m = len(S)
+    tau = np.empty(m)
+    for i in range(m):
+        room = 1.0
+        for j in range(m):
+            # The comparison spares most divisions.
+            if i != j and L[i, j] < room * abs(S[i, j]):
+                room = L[i, j] / abs(S[i, j])
+        tau[i] = np.sqrt(1.0 - room)
     for i in range(m):
         for j in range(m):
-            A[i, j] *= scale[i] * scale[j]
+            W[i, j] = S[i, j] * (tau[i] * tau[j])
+        W[i, i] = S[i, i]
