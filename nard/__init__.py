@@ -1,10 +1,10 @@
 """Network automatic relevance determination: which inputs matter, and how the outputs are wired."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nard.covariance import graphical_lasso
-
 if TYPE_CHECKING:
+    from nard.covariance import graphical_lasso
     from nard.estimator import NARD
 
 __version__ = "0.1.0"
@@ -12,10 +12,11 @@ __version__ = "0.1.0"
 __all__ = ["NARD", "__version__", "graphical_lasso"]
 
 
-def __getattr__(name):
-    # The estimator brings pandas and scikit-learn, which take over a second to import, so it is loaded on first use.
-    if name == "NARD":
-        from nard.estimator import NARD
+# Numba, pandas and scikit-learn take a second or two to import, and most jobs of the workflow need only some of them.
+_LAZY = {"NARD": "nard.estimator", "graphical_lasso": "nard.covariance"}
 
-        return NARD
+
+def __getattr__(name):
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import KFold
 
 __all__ = [
     "agreement",
@@ -120,6 +119,8 @@ def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.
     Returns the mean log-likelihood per sample, R² of each output, and the share of each output's variance that each
     group of inputs explains (see :func:`explained_by`).
     """
+    from sklearn.model_selection import KFold
+
     likelihood, errors, shares, weights = [], np.zeros(Y.shape[1]), [], []
     for train, test in KFold(_FOLDS, shuffle=True, random_state=seed).split(X):
         model = make_model().fit(X.iloc[train], Y.iloc[train])

@@ -11,9 +11,9 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
 from nard.data.names import nearest
-from nard.data.simulated import simulated_blocks
 
 __all__ = ["ConfigError", "cohort_files", "load_config", "preprocessing_of", "schema", "validated"]
 

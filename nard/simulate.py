@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.signal import lfilter
 
 from nard.covariance import inverse_spd
 from nard.validation import require
@@ -206,6 +205,8 @@ def make_regression(
 
     X = rng.standard_normal((n_samples, n_features))
     if feature_correlation:
+        from scipy.signal import lfilter  # a second to import
+
         # A first-order autoregression along the inputs, started at its stationary variance.
         innovation = np.sqrt(1.0 - feature_correlation**2)
         X[:, 1:] *= innovation

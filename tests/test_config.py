@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from nard.config import ConfigError, cohort_files, load_config, preprocessing_of, schema, validated
+from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
-from nard.data.simulated import simulated_blocks
 from nard.methods import METHODS
 
 ROOT = Path(__file__).parents[1]

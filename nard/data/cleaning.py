@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from nard.data.errors import DataError
 from nard.data.ledger import Ledger
@@ -94,7 +93,7 @@ def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataF
         return values
     if how == "rank_normal":
         ledger.note(f"{side}: normal scores in place of the values")
-        scores = ndtri((rankdata(values.to_numpy(), axis=0) - 0.5) / len(values))
+        scores = ndtri((values.rank().to_numpy() - 0.5) / len(values))
         return pd.DataFrame(scores, values.index, values.columns)
     median = values.median()
     reach = _ROBUST_SDS * _SD_PER_MAD * (values - median).abs().median()
@@ -119,7 +118,7 @@ def adjusted(values: pd.DataFrame, covariates: pd.DataFrame, side: str, ledger: 
     return values - design @ coef
 
 
-def standardised(values: pd.DataFrame) -> pd.DataFrame:
+def standardised(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     return (values - values.mean()) / values.std(ddof=0)
 
 

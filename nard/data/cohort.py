@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr
+from scipy.special import stdtr
 
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.errors import DataError
@@ -19,7 +19,6 @@ from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_table
-from nard.selection import qvalues
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
@@ -238,13 +237,16 @@ def _require_numbers(table: pd.DataFrame, file: str) -> None:
 
 
 def _age_correlations(sides, age: pd.Series, fdr: float) -> pd.DataFrame:
-    """Pearson's correlation of every feature with age, and whether it is significant."""
-    rows = []
-    for side in sides:
-        for name in sides[side]:
-            test = pearsonr(sides[side][name], age)
-            rows.append((side, name, float(test.statistic), float(test.pvalue)))
-    table = pd.DataFrame(rows, columns=_AGE_COLUMNS[:4])
-    table["qvalue"] = qvalues(table["pvalue"].to_numpy())
-    table["kept"] = (table["qvalue"] <= fdr) | (fdr == 1)
-    return table
+    """Pearson's correlation r of every feature with age, tested by t = r sqrt((n − 2)/(1 − r²)) with n − 2 degrees."""
+    from nard.selection import qvalues  # brings the whole of the numerics, which other cohorts do not need
+
+    values = pd.concat([sides["inputs"], sides["outputs"]], axis=1)
+    degrees = len(age) - 2
+    r = standardised(values).to_numpy().T @ standardised(age).to_numpy() / len(age)
+    with np.errstate(divide="ignore"):
+        t = r * np.sqrt(degrees / np.maximum(1 - r**2, 0.0))
+    pvalue = 2 * stdtr(degrees, -np.abs(t))
+    qvalue = qvalues(pvalue)
+    side = np.repeat(["inputs", "outputs"], [sides["inputs"].shape[1], sides["outputs"].shape[1]])
+    kept = (qvalue <= fdr) | (fdr == 1)
+    return pd.DataFrame(dict(zip(_AGE_COLUMNS, (side, values.columns, r, pvalue, qvalue, kept), strict=True)))

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from nard.data.blocks import simulated_blocks
 from nard.data.pathways import Pathways
 from nard.simulate import draw_residuals, precision_of_graph
 
-__all__ = ["SimulatedCohort", "simulate_aging", "simulate_omics", "simulated_blocks"]
+__all__ = ["SimulatedCohort", "simulate_aging", "simulate_omics"]
 
 # Antibodies outside the pathways that real panels measure too.
 _EXTRA_PROTEINS = (
@@ -34,8 +35,6 @@ _GENE_FACTOR = 0.3  # share of a gene's variance that its pathway shares
 _ONE_SIDED = 0.05  # share of samples whose proteins alone were measured
 _MOSTLY_MISSING = 0.9
 
-_TISSUES = {"Skin": 8, "Brain": 9, "Retina": 7, "Heart": 8, "Muscle": 8}
-_LAYERS = {"Metabolites": 24, "Proteins": 20, "Lipids": 16}
 _AGELESS = 3  # the last ones of each tissue and layer do not depend on age
 _AGE_LOADING = 0.6
 _TISSUE_WITHIN, _TISSUE_BETWEEN = 0.35, 0.01
@@ -89,15 +88,6 @@ def simulate_omics(
     mrna = pd.DataFrame(expression[:n].T.round(4), genes, samples[:n]).rename_axis("sample")
     rppa = pd.DataFrame(abundance.T.round(4), proteins, samples).rename_axis("sample")
     return SimulatedCohort({"inputs": mrna, "outputs": rppa}, _nonzero(W, genes, proteins), _edges(omega, proteins))
-
-
-def simulated_blocks() -> dict[str, dict[str, list[str]]]:
-    """The columns of a simulated aging cohort by block."""
-
-    def columns(sizes):
-        return {block: [f"{block.lower()} {i}" for i in range(1, size + 1)] for block, size in sizes.items()}
-
-    return {"macro": columns(_TISSUES), "molecular": columns(_LAYERS)}
 
 
 def simulate_aging(name: str, n: int, seed: int) -> SimulatedCohort:

@@ -8,9 +8,10 @@ from scipy import stats
 
 from nard.check import prepare_cohort
 from nard.config import preprocessing_of, validated
+from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
-from nard.data.simulated import simulate_aging, simulated_blocks
+from nard.data.simulated import simulate_aging
 
 N = 120
 MACRO = {"Body": ["height", "waist"], "Heart": ["sbp", "pulse wave"]}

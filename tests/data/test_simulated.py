@@ -1,5 +1,8 @@
 """Simulated cohorts have the shapes of the paper, a truth that the data bear out, and are the same for a seed."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +11,10 @@ import pytest
 
 from nard.check import prepare_cohort
 from nard.config import load_config, preprocessing_of, validated
+from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
-from nard.data.simulated import simulate_aging, simulate_omics, simulated_blocks
+from nard.data.simulated import simulate_aging, simulate_omics
 from nard.files import write_tsv
 
 PATHWAYS = read_pathways()
@@ -65,6 +69,18 @@ def test_name_and_seed_make_the_cohort(simulate):
         for name, table in first.tables.items():
             numbers = table.select_dtypes("number").to_numpy()
             assert not np.isclose(numbers, other.tables[name].select_dtypes("number").to_numpy()).mean() > 0.01
+
+
+def test_another_process_makes_the_same_cohort():
+    """Python's own hashes of names differ from one process to the next."""
+    program = (
+        "from nard.data.pathways import read_pathways; from nard.data.simulated import simulate_omics\n"
+        "cohort = simulate_omics(read_pathways(), 'A', 40, 0, [], 1)\n"
+        "print(cohort.tables['outputs'].to_csv(), end='')"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "12345"}
+    there = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert there.stdout == small().tables["outputs"].to_csv()
 
 
 @pytest.mark.parametrize("cohort", PAPER)
