@@ -23,7 +23,7 @@ if "cohorts" not in config:
     configfile: default_config(workflow.basedir)
 
 
-config = checked(config)
+config = checked(config, workflow.configfiles)
 
 
 wildcard_constraints:

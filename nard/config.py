@@ -15,7 +15,7 @@ from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
 from nard.data.names import nearest
 
-__all__ = ["ConfigError", "cohort_files", "load_config", "preprocessing_of", "schema", "validated"]
+__all__ = ["ConfigError", "cohort_files", "load_config", "preprocessing_of", "read_yaml", "schema", "validated"]
 
 
 class ConfigError(DataError):
@@ -29,8 +29,13 @@ def schema() -> dict:
 
 def load_config(path: str | Path) -> dict:
     """The configuration in a YAML file, checked and with its defaults."""
+    return validated(read_yaml(path), str(path))
+
+
+def read_yaml(path: str | Path) -> dict:
+    """The keys and values in a YAML file; a key that is there twice is an error."""
     try:
-        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        config = yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -39,14 +44,27 @@ def load_config(path: str | Path) -> dict:
         raise ConfigError(f"{path}: not valid YAML.\n  {error}") from None
     if not isinstance(config, dict):
         raise ConfigError(f"{path}: expected keys and values, `cohorts:` among them, found {type(config).__name__}.")
-    return validated(config, str(path))
+    return config
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """Takes no mapping with a key that is there twice; plain YAML would silently keep the last."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for (key, _), name in zip(node.value, keys, strict=True):
+            if keys.count(name) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key `{name}` is there twice", key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def validated(config: Mapping, where: str = "config") -> dict:
     """A copy of ``config`` with every default filled in; :class:`ConfigError` names all mistakes."""
     config = deepcopy(dict(config))
-    validator = jsonschema.Draft202012Validator(schema())
-    problems = [line for error in validator.iter_errors(config) for line in _in_plain_words(error)]
+    problems = list(_keys_that_are_no_text(config))
+    if not problems:
+        validator = jsonschema.Draft202012Validator(schema())
+        problems = [line for error in validator.iter_errors(config) for line in _in_plain_words(error)]
     if not problems:
         _fill(config, schema())
         for cohort in config["cohorts"].values():
@@ -91,6 +109,14 @@ def _fill(config: dict, node: Mapping, *, overrides: bool = False) -> None:
     if isinstance(entries, Mapping) and "$ref" in entries:
         for value in config.values():
             _fill(value, _resolve(entries))
+
+
+def _keys_that_are_no_text(config, path: tuple = ()) -> Iterator[str]:
+    if isinstance(config, Mapping):
+        for key, value in config.items():
+            if not isinstance(key, str):
+                yield f"the name {key} in `{_place(path)}` is no text for YAML: put it in quotes, '{key}'."
+            yield from _keys_that_are_no_text(value, (*path, key))
 
 
 def _place(path: Iterable) -> str:

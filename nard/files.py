@@ -52,9 +52,9 @@ def read_json(path: str | Path) -> dict:
 
 
 def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> None:
-    """Tab-separated, eight digits, ``NA`` for what is missing; gzipped, without a time stamp, if the name says so."""
+    """Tab-separated, eight digits, nothing where a value is missing; gzipped, without a time stamp, if so named."""
     text = io.StringIO()
-    table.to_csv(text, sep="\t", index=index, float_format=_DIGITS, na_rep="NA", lineterminator="\n")
+    table.to_csv(text, sep="\t", index=index, float_format=_DIGITS, lineterminator="\n")
     content = text.getvalue().encode("utf-8")
     if str(path).endswith(".gz"):
         content = gzip.compress(content, mtime=0)
@@ -63,8 +63,8 @@ def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> 
 
 
 def read_tsv(path: str | Path, **options) -> pd.DataFrame:
-    """A table written by :func:`write_tsv`. Only ``NA`` is missing: a protein may be called ``nan`` or ``None``."""
-    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=["NA"], **options)
+    """A table written by :func:`write_tsv`. Sodium is called NA, so only an empty cell is missing."""
+    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=[""], **options)
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:

@@ -19,7 +19,10 @@ _MOST_ROWS = 2_000_000
 
 def read_matrix(path: str | Path) -> pd.DataFrame:
     """X or Y as the preparation wrote it: samples × features."""
-    return read_tsv(path, dtype={"sample": str}).set_index("sample")
+    header = list(read_tsv(path, header=None, nrows=1, dtype=str).iloc[0])
+    # The names are set afterwards, since pandas would change one that occurs twice, or is that of the index.
+    values = read_tsv(path, header=None, skiprows=1, index_col=0, dtype={0: str})
+    return values.set_axis(header[1:], axis=1).rename_axis(header[0])
 
 
 def node_table(groups: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:

@@ -354,7 +354,11 @@ def test_paragraph_of_a_cohort(n_found):
     edges = associations.rename(columns={"feature": "source", "weight": "partial_correlation"})
     found = {"features": n_found, "associations": n_found, "edges": n_found}
     fit = SimpleNamespace(fdr=0.05, converged=n_found != 1, found=found).__dict__
-    text = cohort_paragraph(summary(simulated=True), fit, {"r2": -0.1 if n_found == 0 else 0.123}, associations, edges)
+    # The first three pairs lie within a pathway, the others do not.
+    pathways = {f"{side}{i}": "A" if i < 3 else side for i in range(6) for side in "GP"}
+    nodes = pd.DataFrame({"id": pathways.keys(), "pathway": pathways.values()})
+    held_out_r2 = {"r2": -0.1 if n_found == 0 else 0.123}
+    text = cohort_paragraph(summary(simulated=True), fit, held_out_r2, associations, edges, nodes)
     assert "338 simulated samples with 73 genes and 76 proteins" in text
     assert "false discovery rate of 5%" in text
     assert ("G0 → P0 (−0.50)" in text) == (n_found > 0)
@@ -362,4 +366,7 @@ def test_paragraph_of_a_cohort(n_found):
     assert "G3" not in text
     assert ("has not converged" in text) == (n_found == 1)
     assert ("12.3%" in text) == (n_found > 0)
+    shares = {1: "33.3% are connected, of those between two pathways 0.0%", 5: "100.0%", 0: ""}
+    assert shares[n_found] in text
+    assert ("between two pathways 66.7%" in text) == (n_found == 5)
     assert "-" not in text

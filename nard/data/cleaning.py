@@ -27,6 +27,7 @@ _LARGEST_LOGARITHM = 50.0
 _ROBUST_SDS = 5.0
 _SD_PER_MAD = 1.4826
 _NEIGHBOURS = 10
+_ROUNDING = 1e-16
 
 
 def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) -> pd.DataFrame:
@@ -111,11 +112,24 @@ def design_matrix(covariates: pd.DataFrame) -> np.ndarray:
 
 
 def adjusted(values: pd.DataFrame, covariates: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:
-    """Residuals of each feature's least-squares regression on the covariates."""
+    """Residuals of each feature's least-squares regression on the covariates.
+
+    A feature that they explain entirely is dropped: its residuals are rounding errors.
+    """
     design = design_matrix(covariates)
-    coef = np.linalg.lstsq(design, values.to_numpy(), rcond=None)[0]
-    ledger.note(f"{side}: adjusted for {_joined(covariates.columns)}")
-    return values - design @ coef
+    coef, _, rank, _ = np.linalg.lstsq(design, values.to_numpy(), rcond=None)
+    names = _joined(covariates.columns)
+    if len(values) < 2 * rank:
+        raise DataError(
+            f"config key `preprocessing.adjust`: {names} make {rank} columns for {len(values)} samples.\n"
+            "  expected: at most one column for two samples; a text column has one for each of its values\n"
+            "  to fix: leave out the column with so many values, or turn it into a number"
+        )
+    residuals = values - design @ coef
+    explained = (residuals.var() <= _ROUNDING * values.var()).to_numpy()
+    ledger.drop(side, "features", values.columns[explained], f"explained entirely by {names}")
+    ledger.note(f"{side}: adjusted for {names}")
+    return residuals.loc[:, ~explained]
 
 
 def standardised(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:

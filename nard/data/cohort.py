@@ -79,6 +79,7 @@ def prepare_omics(
             sides[side] = logged(sides[side], options["log"], side, files[side], ledger)
         sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
         if isinstance(wanted, int):
+            sides[side] = drop_constant(sides[side], side, ledger)
             sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
     return _finished(sides, covariates, options, files, ledger)
 
@@ -104,23 +105,20 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
         table = table.set_index("row " + (table.index + 2).astype(str))
     sides = {}
     for side in ("inputs", "outputs"):
-        sides[side] = table[columns[side]]
-        _require_numbers(sides[side], file)
+        sides[side] = _numbers(table[columns[side]], file)
         ledger.find(side, *sides[side].shape)
-    _require_numbers(table[[settings["age"]]], file)
+    age = _numbers(table[[settings["age"]]], file)[settings["age"]]
 
     kept = np.ones(len(table), dtype=bool)
     if settings["filter"]:
         kept = rows_where(table, settings["filter"])
         _drop_samples(sides, table.index[~kept], f"filter: {settings['filter']}", ledger)
-    no_age = table.index[kept & table[settings["age"]].isna().to_numpy()]
+    no_age = table.index[kept & age.isna().to_numpy()]
     _drop_samples(sides, no_age, f"no {settings['age']}", ledger)
     for side in sides:
-        sides[side] = thin_missing(sides[side].astype(float), options["max_missing"], side, ledger)
+        sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
     covariates = table.loc[sides["inputs"].index, options["adjust"]] if options["adjust"] else None
-    return _finished(
-        sides, covariates, options, {"inputs": file, "outputs": file}, ledger, table[settings["age"]], settings
-    )
+    return _finished(sides, covariates, options, {"inputs": file, "outputs": file}, ledger, age, settings)
 
 
 def _finished(sides, covariates, options, files, ledger: Ledger, age=None, settings=None) -> Prepared:
@@ -140,12 +138,20 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
         sides[side] = tamed(sides[side], options["outliers"], side, ledger)
     correlations = pd.DataFrame(columns=_AGE_COLUMNS)
     if age is not None:
-        correlations = _age_correlations(sides, age.loc[sides["inputs"].index], settings["age_fdr"])
+        age = age.loc[sides["inputs"].index]
+        if (age == age.iloc[0]).all():
+            raise DataError(
+                f"{files['inputs']}: everybody has the same {settings['age']}, {age.iloc[0]:g}: nothing can correlate with "
+                "it.\n  to fix: another column as `age`, or another `filter`"
+            )
+        correlations = _age_correlations(sides, age, settings["age_fdr"])
         for side in sides:
             rows = correlations[(correlations["side"] == side) & ~correlations["kept"]]
             ledger.drop(side, "features", rows["feature"].tolist(), f"not correlated with {settings['age']}")
             sides[side] = sides[side].drop(columns=rows["feature"])
     for side in sides:
+        if covariates is not None:
+            sides[side] = adjusted(sides[side], covariates, side, ledger)
         if sides[side].shape[1] == 0:
             raise DataError(
                 f"{files[side]}: no feature of the {side} is left after preparation.\n"
@@ -156,8 +162,6 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
                 )
                 + "  to fix: loosen `preprocessing` (max_missing, genes, proteins) for this cohort"
             )
-        if covariates is not None:
-            sides[side] = adjusted(sides[side], covariates, side, ledger)
         if options["standardise"]:
             sides[side] = standardised(sides[side])
     return Prepared(sides["inputs"], sides["outputs"], ledger, correlations)
@@ -184,14 +188,15 @@ def _covariates(files: Mapping, adjust, sides, ledger: Ledger) -> pd.DataFrame |
     _require_columns(table, adjust, files["covariates"])
     samples = sides["inputs"].index
     names = [barcode(str(name)) for name in table.iloc[:, 0]]
-    if all(map(is_barcode, samples)) and all(map(is_barcode, names)):
-        # Covariates are those of the patient.
-        names, wanted = [patient(name) for name in names], samples.map(patient)
-    else:
-        wanted = samples
-    table = table.set_axis(names)
-    table = table[~table.index.duplicated()]
-    return table.reindex(wanted)[list(adjust)].set_axis(samples)
+    # Of TCGA samples the covariates are those of the patient.
+    names = [patient(name) if is_barcode(name) else name for name in names]
+    wanted = [patient(name) if is_barcode(name) else name for name in samples]
+    table = table.set_axis(names)[list(adjust)]
+    different = ~table.reset_index().duplicated().to_numpy()
+    several = table.index[different][table.index[different].duplicated()].unique()
+    if len(several):
+        ledger.note(f"covariates: {len(several)} samples have several rows that differ; the first was taken")
+    return table[~table.index.duplicated()].reindex(wanted).set_axis(samples)
 
 
 def _drop_samples(sides: dict[str, pd.DataFrame], names, reason: str, ledger: Ledger) -> None:
@@ -217,6 +222,9 @@ def _require_samples(sides, files, ledger: Ledger) -> None:
 
 
 def _require_columns(table: pd.DataFrame, columns, file: str) -> None:
+    twice = [name for name in columns if list(table.columns).count(name) > 1]
+    if twice:
+        raise DataError(f"{file}: the column {twice[0]!r} is there more than once.\n  expected: a name for each column")
     absent = [name for name in columns if name not in table]
     if absent:
         hints = []
@@ -226,14 +234,21 @@ def _require_columns(table: pd.DataFrame, columns, file: str) -> None:
         raise DataError(f"{file}: {len(absent)} columns that the config names are not there.\n" + "\n".join(hints))
 
 
-def _require_numbers(table: pd.DataFrame, file: str) -> None:
+def _numbers(table: pd.DataFrame, file: str) -> pd.DataFrame:
+    """The table as finite numbers; also those that are written like codes, 07.5."""
     for name in table.columns:
-        if not pd.api.types.is_numeric_dtype(table[name]):
-            texts = table[name][pd.to_numeric(table[name], errors="coerce").isna() & table[name].notna()]
+        values = pd.to_numeric(table[name], errors="coerce")
+        texts = table[name][values.isna() & table[name].notna()]
+        if len(texts):
             raise DataError(
                 f"{file}: column {name!r} holds text, such as {texts.iloc[0]!r} (row {texts.index[0]!r}).\n"
                 "  expected: numbers, or NA"
             )
+        infinite = values.index[np.isinf(values.astype(float))]
+        if len(infinite):
+            raise DataError(f"{file}: column {name!r} holds an infinite value (row {infinite[0]!r}).")
+        table = table.assign(**{name: values.astype(float)})
+    return table
 
 
 def _age_correlations(sides, age: pd.Series, fdr: float) -> pd.DataFrame:

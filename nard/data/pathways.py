@@ -76,14 +76,18 @@ def read_pathways(path: str | Path | None = None) -> Pathways:
         with resources.as_file(resources.files("nard") / "data" / "pathways.tsv") as shipped:
             table = pd.read_csv(shipped, sep="\t", dtype=str)
     else:
-        table = read_frame(path).astype(str)
+        table = read_frame(path)
         missing = [column for column in _COLUMNS if column not in table]
         if missing:
             raise DataError(
                 f"{path}: no column {missing[0]!r}.\n  found: {', '.join(map(repr, table.columns))}\n"
                 "  expected: pathway, protein, gene (several genes joined by ';'), one row per member"
             )
-    table = table[list(_COLUMNS)].copy()
+        empty = table[list(_COLUMNS)].isna()
+        if empty.to_numpy().any():
+            column = empty.any().idxmax()
+            raise DataError(f"{path}: the column {column!r} is empty in row {empty[column].to_numpy().argmax() + 1}.")
+    table = table[list(_COLUMNS)].astype(str)
     table["protein"] = table["protein"].map(antibody_key)
     table["gene"] = [";".join(gene_key(gene) for gene in genes.split(";") if gene.strip()) for genes in table["gene"]]
     return Pathways(table)

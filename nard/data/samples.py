@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from nard.data.errors import DataError
@@ -26,8 +27,8 @@ def match_samples(
     """
     tables = {"inputs": inputs, "outputs": outputs}
     tables = {side: table.set_axis([barcode(str(name)) for name in table.index]) for side, table in tables.items()}
-    if all(table.index.map(is_barcode).all() for table in tables.values()):
-        tables = _by_patient(tables, sample_types, ledger)
+    if all(table.index.map(is_barcode).to_numpy().mean() > 0.5 for table in tables.values()):
+        tables = _by_patient(tables, sample_types, names, ledger)
     else:
         for (side, table), name in zip(tables.items(), names, strict=True):
             tables[side] = _unique(table, side, name, ledger)
@@ -47,14 +48,24 @@ def match_samples(
     return tables["inputs"].loc[shared], tables["outputs"].loc[shared]
 
 
-def _by_patient(tables: dict[str, pd.DataFrame], sample_types, ledger: Ledger) -> dict[str, pd.DataFrame]:
-    typed = {side: all(sample_type(name) for name in table.index) for side, table in tables.items()}
+def _by_patient(tables, sample_types, names, ledger: Ledger) -> dict[str, pd.DataFrame]:
+    """TCGA samples, one of each patient; what is no barcode among barcodes (a control, a mean) is left out."""
+    tables = {side: _only(table, is_barcode, "not a TCGA barcode", side, ledger) for side, table in tables.items()}
+    typed = {side: any(map(sample_type, table.index)) for side, table in tables.items()}
+    for side in (side for side, known in typed.items() if known):
+        tables[side] = _only(tables[side], sample_type, "a barcode without sample type", side, ledger)
     for side in (side for side, known in typed.items() if not known):
         ledger.note(f"{side}: barcodes end at the patient, so samples are matched by patient, whatever their type")
     if any(typed.values()):
         kept = _kept_types(tables, typed, sample_types, ledger)
         for side in (side for side, known in typed.items() if known):
             types = tables[side].index.map(sample_type)
+            if not types.isin(kept).any():
+                raise DataError(
+                    f"{names[0] if side == 'inputs' else names[1]}: no sample is of type {' or '.join(kept)}.\n"
+                    f"  found: {', '.join(f'{n} of type {code}' for code, n in types.value_counts().items())}\n"
+                    "  to fix: set `preprocessing.sample_types` to types that both files have, to auto, or to patient"
+                )
             for code in sorted(set(types) - set(kept)):
                 reason = f"sample type {code}, kept: {', '.join(kept)} (`preprocessing.sample_types`)"
                 ledger.drop(side, "samples", tables[side].index[types == code], reason)
@@ -72,6 +83,12 @@ def _by_patient(tables: dict[str, pd.DataFrame], sample_types, ledger: Ledger) -
     if by_type:
         unique = _one_per_patient(unique, ledger)
     return unique
+
+
+def _only(table: pd.DataFrame, wanted, reason: str, side: str, ledger: Ledger) -> pd.DataFrame:
+    fits = np.array([bool(wanted(name)) for name in table.index])
+    ledger.drop(side, "samples", table.index[~fits], reason)
+    return table[fits]
 
 
 def _kept_types(tables, typed, sample_types, ledger: Ledger) -> list[str]:

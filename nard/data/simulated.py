@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from nard.data.blocks import simulated_blocks
+from nard.data.errors import DataError
+from nard.data.names import nearest
 from nard.data.pathways import Pathways
 from nard.simulate import draw_residuals, precision_of_graph
 
@@ -53,6 +55,7 @@ def simulate_omics(
     pathways: Pathways, name: str, n: int, n_extra: int, absent: list[str], seed: int
 ) -> SimulatedCohort:
     """Tables ``inputs`` (log2 expression, genes × samples) and ``outputs`` (proteins × samples)."""
+    _require_proteins(pathways, n_extra, absent)
     common, own = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1, zlib.crc32(name.encode())])
     genes, proteins = pathways.genes, [*pathways.proteins, *_EXTRA_PROTEINS[:n_extra]]
     # The common truth covers all proteins that any cohort may have, so that it is the same in all.
@@ -88,6 +91,16 @@ def simulate_omics(
     mrna = pd.DataFrame(expression[:n].T.round(4), genes, samples[:n]).rename_axis("sample")
     rppa = pd.DataFrame(abundance.T.round(4), proteins, samples).rename_axis("sample")
     return SimulatedCohort({"inputs": mrna, "outputs": rppa}, _nonzero(W, genes, proteins), _edges(omega, proteins))
+
+
+def _require_proteins(pathways: Pathways, n_extra: int, absent: list[str]) -> None:
+    if n_extra > len(_EXTRA_PROTEINS):
+        raise DataError(f"config key `extra_proteins` is {n_extra}; there are {len(_EXTRA_PROTEINS)} to take.")
+    unknown = [protein for protein in absent if protein not in pathways.proteins]
+    if unknown:
+        closest = nearest(unknown[0], pathways.proteins)
+        hint = f" Did you mean {closest!r}?" if closest else ""
+        raise DataError(f"config key `absent_proteins`: no pathway has a protein {unknown[0]!r}.{hint}")
 
 
 def simulate_aging(name: str, n: int, seed: int) -> SimulatedCohort:

@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.config import ConfigError, cohort_files, preprocessing_of, validated
+from nard.config import cohort_files, preprocessing_of, read_yaml, validated
 from nard.data.downloads import xena_url
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
@@ -21,9 +21,11 @@ def default_config(workflow_folder):
     return own if os.path.exists(own) else os.path.join(workflow_folder, own)
 
 
-def checked(config):
-    """The config with its defaults; all mistakes are told at once, before anything runs."""
+def checked(config, files):
+    """The config, merged from the files, with its defaults; all mistakes are told at once, before anything runs."""
     try:
+        for path in files:
+            read_yaml(path)
         config = validated(config)
         pathways = read_pathways(config["pathways"])
         if config["use_pathways"]:
