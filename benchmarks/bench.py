@@ -157,8 +157,8 @@ def glasso():
     header = ["m", "edge probability", "λ", "nard's error", *there, "in Cholesky factors", "warm/cold"]
     return (
         "## Graphical lasso\n\n"
-        "Times of the peers relative to nard's, cold, in the same process (the shortest of three runs of each up to "
-        "m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of the objective that each "
+        "Times of the peers relative to nard's, cold, in the same process (the shortest of as many runs of each as fit "
+        "into two seconds up to m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of the objective that each "
         "reached (scikit-learn at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, skglm's dual algorithm "
         "at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). Then nard's time "
         "is given in units of one Cholesky factor. Last comes the time to solve again, from "

@@ -18,11 +18,14 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("config", help="the workflow's config file")
     options = parser.parse_args(arguments)
     try:
-        rows, errors = check_config(options.config)
+        rows, errors, later = check_config(options.config)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(printed(rows))
+    if rows:
+        print(printed(rows))
+    if later:
+        print(f"Simulated or downloaded, so checked by the workflow (snakemake --cores 1 check): {', '.join(later)}")
     for error in errors:
         print(f"error: {error}\n", file=sys.stderr)
     return 1 if errors else 0

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from nard.data.pathways import OTHER
+
 __all__ = ["cohort_paragraph", "origin"]
 
 _METHODS = {name: f"NARD {name}" for name in ("sequential", "full", "surrogate", "hybrid")}
@@ -71,7 +73,7 @@ def cohort_paragraph(
 
 def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> str:
     of = nodes.set_index("id")["pathway"]
-    within = edges["source"].map(of) == edges["target"].map(of)
+    within = (edges["source"].map(of) == edges["target"].map(of)) & (edges["source"].map(of) != OTHER)
     shares = [edges.loc[rows, "selected"].mean() if rows.any() else 0.0 for rows in (within, ~within)]
     return (
         f"Of all pairs within a {group} {shares[0]:.1%} are connected, of those between two {group}s {shares[1]:.1%}."

@@ -65,19 +65,20 @@ def check_cohort(
     }
 
 
-def check_config(path: str) -> tuple[list[dict], list[str]]:
-    """The rows of all cohorts of a config file whose data are there, and the errors of the others."""
+def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
+    """The rows of the cohorts of a config file, the errors, and the cohorts whose files the workflow has yet to make."""
     config = load_config(path)
-    rows, errors = [], []
+    rows, errors, later = [], [], []
     for cohort, entry in config["cohorts"].items():
         if entry["source"] != "files":
+            later.append(cohort)
             continue
         settings = {**entry, "preprocessing": preprocessing_of(config, cohort), "cancer": entry["cancer"] or cohort}
         try:
             rows.append(check_cohort(cohort, settings, cohort_files(entry), config["pathways"], config["use_pathways"]))
         except DataError as error:
             errors.append(str(error))
-    return rows, errors
+    return rows, errors, later
 
 
 def check_table(found: Sequence[Mapping]) -> pd.DataFrame:
@@ -87,8 +88,6 @@ def check_table(found: Sequence[Mapping]) -> pd.DataFrame:
 
 def printed(found: Sequence[Mapping]) -> str:
     """The table for a terminal, and below it what to know and to do for each cohort."""
-    if not found:
-        return "No cohort to show."
     table = check_table(found).drop(columns="to do")
     lines = [table.to_string(index=False), ""]
     for row in found:

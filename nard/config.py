@@ -175,6 +175,10 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
         if preprocessing["adjust"] and cohort["kind"] == "omics" and cohort["covariates"] is None:
             columns = ", ".join(preprocessing["adjust"])
             yield f"`{place}` is to be adjusted for {columns} but names no `covariates` table."
+        if cohort["source"] == "simulated" and cohort["kind"] == "omics" and preprocessing["adjust"]:
+            yield f"`{place}`: simulated samples have no covariates to adjust for; set `preprocessing: {{adjust: []}}`."
+        if cohort["source"] == "xena" and not (cohort["cancer"] or name).isalnum():
+            yield f"`{place}` lacks the key `cancer`: {name!r} is no abbreviation of a cancer."
         columns = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
         twice = sorted({column for column in columns if columns.count(column) > 1})
         if twice:

@@ -17,6 +17,8 @@ import pandas as pd
 __all__ = ["atomic", "read_json", "read_tsv", "write_json", "write_npz", "write_text", "write_tsv"]
 
 _DIGITS = "%.8g"
+# Columns of names, which stay text even if they look like numbers.
+_NAMES = dict.fromkeys(("sample", "feature", "source", "target", "name", "id", "label", "genes", "cohort"), str)
 
 
 @contextmanager
@@ -64,7 +66,7 @@ def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> 
 
 def read_tsv(path: str | Path, **options) -> pd.DataFrame:
     """A table written by :func:`write_tsv`. Sodium is called NA, so only an empty cell is missing."""
-    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=[""], **options)
+    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=[""], **{"dtype": _NAMES, **options})
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:

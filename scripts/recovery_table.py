@@ -9,16 +9,17 @@ from nard.files import read_tsv, write_tsv
 from nard.jobs import job
 
 
-def truth_among(associations: pd.DataFrame, edges: pd.DataFrame, groups: pd.DataFrame) -> dict[str, frozenset]:
-    """The truth about the features that the preparation kept."""
+def truth_among(associations: pd.DataFrame, edges: pd.DataFrame, groups: pd.DataFrame) -> dict[str, tuple]:
+    """The truth about the features that the preparation kept, and the number of candidates, by kind."""
     inputs = set(groups.loc[groups["side"] == "inputs", "name"])
     outputs = set(groups.loc[groups["side"] == "outputs", "name"])
     associations = associations[associations["feature"].isin(inputs) & associations["target"].isin(outputs)]
     edges = edges[edges["source"].isin(outputs) & edges["target"].isin(outputs)]
+    d, m = len(inputs), len(outputs)
     return {
-        "features": feature_set(associations),
-        "associations": association_set(associations),
-        "edges": edge_set(edges),
+        "features": (feature_set(associations), d),
+        "associations": (association_set(associations), d * m),
+        "edges": (edge_set(edges), m * (m - 1) // 2),
     }
 
 
@@ -34,8 +35,7 @@ if __name__ == "__main__":
         rows = []
         for what, members in (("features", feature_set), ("associations", association_set), ("edges", edge_set)):
             for (cohort, method), path in zip(product(cohorts, methods), source[what], strict=True):
-                table = read_tsv(path)
-                rates = recovery(members(table), truths[cohort][what], len(table))
+                rates = recovery(members(read_tsv(path)), *truths[cohort][what])
                 rows.append({"cohort": cohort, "method": method, "what": what, **rates})
         table = pd.DataFrame(rows)
         write_tsv(table, snakemake.output[0])

@@ -80,12 +80,17 @@ def fill_missing(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> p
     return values.fillna(pd.DataFrame(filled, values.index, values.columns) * scale)
 
 
-def drop_constant(values: pd.DataFrame, side: str, ledger: Ledger) -> pd.DataFrame:
-    """Without the features that take one value in half of the samples or more: their spread cannot be told."""
-    median = values.median()
-    constant = (values != median).sum() * 2 <= len(values)
-    ledger.drop(side, "features", values.columns[constant], "the same value in at least half of the samples")
-    return values.loc[:, ~constant]
+def drop_constant(values: pd.DataFrame, outliers: str, side: str, ledger: Ledger) -> pd.DataFrame:
+    """Without constant features; if outliers are to be winsorised, also without those whose robust spread is zero."""
+    constant = (values == values.iloc[0]).all()
+    ledger.drop(side, "features", values.columns[constant], "constant")
+    values = values.loc[:, ~constant]
+    if outliers != "winsorise":
+        return values
+    flat = (values != values.median()).sum() * 2 <= len(values)
+    reason = "the same value in at least half of the samples (`outliers: rank_normal` or none keeps such features)"
+    ledger.drop(side, "features", values.columns[flat], reason)
+    return values.loc[:, ~flat]
 
 
 def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataFrame:

@@ -79,7 +79,7 @@ def prepare_omics(
             sides[side] = logged(sides[side], options["log"], side, files[side], ledger)
         sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
         if isinstance(wanted, int):
-            sides[side] = drop_constant(sides[side], side, ledger)
+            sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
             sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
     return _finished(sides, covariates, options, files, ledger)
 
@@ -123,6 +123,9 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
 
 def _finished(sides, covariates, options, files, ledger: Ledger, age=None, settings=None) -> Prepared:
     """The steps that both kinds of cohort share: missing values, outliers, age, covariates, scale."""
+    if options["impute"] != "none":
+        empty = (sides["inputs"].isna().mean(axis=1) > 0.5) | (sides["outputs"].isna().mean(axis=1) > 0.5)
+        _drop_samples(sides, empty.index[empty], "more than half of the values missing", ledger)
     for side in sides:
         sides[side] = fill_missing(sides[side], options["impute"], side, ledger)
     incomplete = sides["inputs"].isna().any(axis=1) | sides["outputs"].isna().any(axis=1)
@@ -134,15 +137,15 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
         covariates = covariates.drop(index=unknown)
     _require_samples(sides, files, ledger)
     for side in sides:
-        sides[side] = drop_constant(sides[side], side, ledger)
+        sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
         sides[side] = tamed(sides[side], options["outliers"], side, ledger)
     correlations = pd.DataFrame(columns=_AGE_COLUMNS)
     if age is not None:
         age = age.loc[sides["inputs"].index]
         if (age == age.iloc[0]).all():
             raise DataError(
-                f"{files['inputs']}: everybody has the same {settings['age']}, {age.iloc[0]:g}: nothing can correlate with "
-                "it.\n  to fix: another column as `age`, or another `filter`"
+                f"{files['inputs']}: everybody has the same {settings['age']}, {age.iloc[0]:g}, so that nothing "
+                "correlates with it.\n  to fix: another column as `age`, or another `filter`"
             )
         correlations = _age_correlations(sides, age, settings["age_fdr"])
         for side in sides:

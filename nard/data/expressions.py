@@ -67,6 +67,12 @@ def _complaint(expression: str, what: str) -> DataError:
     )
 
 
+def _is_text(value) -> bool:
+    if isinstance(value, pd.Series):
+        return not pd.api.types.is_numeric_dtype(value)
+    return isinstance(value, str)
+
+
 class _Filter:
     """Three-valued logic: each node of the tree becomes two masks, where it is true and where it is false."""
 
@@ -97,7 +103,10 @@ class _Filter:
             if not isinstance(right, ast.List | ast.Tuple | ast.Set):
                 raise _complaint(self.expression, f"after `in` a list such as [1, 2], not {ast.unparse(right)!r}")
             values = self.value(left)
-            yes = np.logical_or.reduce([np.asarray(values == self.constant(item)) for item in right.elts])
+            items = [self.constant(item) for item in right.elts]
+            for item, node in zip(items, right.elts, strict=True):
+                self.require_same_kind(values, item, left, node)
+            yes = np.logical_or.reduce([np.asarray(values == item) for item in items])
             known = np.logical_not(pd.isna(values))
             yes, no = yes & known, ~yes & known
             return (yes, no) if isinstance(comparison, ast.In) else (no, yes)
@@ -106,14 +115,18 @@ class _Filter:
                 self.expression, f"`{ast.unparse(ast.Compare(left, [comparison], [right]))}` is not allowed"
             )
         a, b = self.value(left), self.value(right)
+        self.require_same_kind(a, b, left, right)
         known = np.logical_not(pd.isna(a) | pd.isna(b))
-        try:
-            yes = np.broadcast_to(np.asarray(_COMPARISONS[type(comparison)](a, b), dtype=bool), len(self.table))
-        except TypeError:
-            raise _complaint(
-                self.expression, f"{ast.unparse(left)!r} and {ast.unparse(right)!r} are a number and a text"
-            ) from None
+        yes = np.broadcast_to(np.asarray(_COMPARISONS[type(comparison)](a, b), dtype=bool), len(self.table))
         return yes & known, ~yes & known
+
+    def require_same_kind(self, a, b, left: ast.expr, right: ast.expr) -> None:
+        """A text never equals a number, so asking whether it does is a mistake."""
+        if _is_text(a) != _is_text(b):
+            raise _complaint(
+                self.expression,
+                f"{ast.unparse(left)!r} and {ast.unparse(right)!r} are a number and a text; text stands in quotes",
+            )
 
     def value(self, node: ast.expr):
         if isinstance(node, ast.Name):

@@ -441,10 +441,11 @@ def test_constant_features_are_dropped():
     values.loc[:9, "c"] = np.median(values["c"][10:])
     values.loc[:8, "d"] = 0.0
     ledger = Ledger()
-    assert list(drop_constant(values, "inputs", ledger)) == ["a", "d"]
-    assert ledger.dropped[0]["names"] == ["b", "c"]
+    assert list(drop_constant(values, "winsorise", "inputs", ledger)) == ["a", "d"]
+    assert [row["names"] for row in ledger.dropped] == [["b"], ["c"]]
+    assert list(drop_constant(values, "none", "inputs", Ledger())) == ["a", "c", "d"]
     # What is kept has a spread by any measure, so that nothing is divided by zero.
-    kept = drop_constant(values, "inputs", Ledger())
+    kept = drop_constant(values, "winsorise", "inputs", Ledger())
     assert (kept.sub(kept.median()).abs().median() > 0).all()
 
 

@@ -26,7 +26,7 @@ def checked(config, files):
     try:
         for path in files:
             read_yaml(path)
-        config = validated(config)
+        config = validated(config, ", ".join(map(str, files)) or "config")
         pathways = read_pathways(config["pathways"])
         if config["use_pathways"]:
             pathways.restricted(config["use_pathways"])
