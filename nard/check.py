@@ -66,7 +66,7 @@ def check_cohort(
 
 
 def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
-    """The rows of the cohorts of a config file, the errors, and the cohorts whose files the workflow has yet to make."""
+    """The rows of a config file's cohorts, the errors, and the cohorts whose files the workflow has yet to make."""
     config = load_config(path)
     rows, errors, later = [], [], []
     for cohort, entry in config["cohorts"].items():
