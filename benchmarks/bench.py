@@ -158,11 +158,11 @@ def glasso():
     return (
         "## Graphical lasso\n\n"
         "Times of the peers relative to nard's, cold, in the same process (the shortest of as many runs of each as fit "
-        "into two seconds up to m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of the "
-        "objective that each reached (scikit-learn at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, skglm's dual algorithm "
-        "at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). Then nard's time "
-        "is given in units of one Cholesky factor. Last comes the time to solve again, from "
-        "the last solution, after S moved by 1 % of its norm, relative to a cold solve.\n\n"
+        "into two seconds up to m = 500, one run beyond; R's by R's own clock); in parentheses the relative error of "
+        "the objective that each reached (scikit-learn at tol = 1e-4·|objective|, GGLasso's ADMM at tol = rtol = 1e-5, "
+        "skglm's dual algorithm at tol = 1e-4, R's glasso at thr = 0.01, huge has no setting). Then nard's time is "
+        "given in units of one Cholesky factor. Last comes the time to solve again, from the last solution, after S "
+        "moved by 1 % of its norm, relative to a cold solve.\n\n"
         + table(header, rows)
         + "\n\n![ratios](figures/graphical_lasso.png)\n"
     )
