@@ -11,10 +11,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from nard.algorithms import METHODS, Data, RoughPass, minimise, starting_state
 from nard.algorithms.evidence import ColumnCovariance, posterior
+from nard.checked import CheckedDataMixin
 from nard.covariance import log_density
 from nard.findings import FindingsMixin, relevance_table
 from nard.kernels import make_feature_map
@@ -24,11 +25,7 @@ from nard.scaling import Scaler
 from nard.selection import edge_test, find
 from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
 from nard.validation import (
-    check_missing,
-    check_orientation,
-    check_outputs,
     check_same_samples,
-    column_names,
     is_number,
     require,
 )
@@ -36,10 +33,9 @@ from nard.validation import (
 __all__ = ["NARD"]
 
 _N_FOLDS = 5
-_FEWEST_SAMPLES = 3
 
 
-class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Network automatic relevance determination: sparse multi-output regression with a sparse residual network.
 
     The model is Y = WX + E, the columns of E ~ N(0, V) with Ω = V⁻¹ sparse, W ~ MN(0, V, diag(α)⁻¹). The precisions α
@@ -375,26 +371,6 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             "an integer ≥ 1",
         )
 
-    def _validated(self, X, Y):
-        """Checked float arrays; remembers names and whether Y was one-dimensional."""
-        if Y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        for data, what in ((X, "X"), (Y, "Y")):
-            check_missing(data, what)
-        check_orientation(X, Y)
-        feature_names, target_names = column_names(X, "X"), column_names(Y, "Y")
-        check_same_samples(X, Y)
-        X, Y = validate_data(
-            self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
-        )
-        Y = Y.astype(float)
-        self._one_dimensional = Y.ndim == 1
-        Y = Y[:, None] if self._one_dimensional else Y
-        self.feature_labels_ = feature_names or [f"x{i}" for i in range(X.shape[1])]
-        self.target_labels_ = target_names or [f"y{i}" for i in range(Y.shape[1])]
-        check_outputs(Y, self.target_labels_)
-        return X, Y
-
     def _map_inputs(self, X, seed, fit=False):
         """X itself, or Φ of the standardised X; names follow."""
         if self.kernel is None:
@@ -495,9 +471,6 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self._column_covariance is None:
             return np.ones(len(features))
         return 1.0 + self._column_covariance.variance(self._scaler.inputs(features))
-
-    def _check_fitted(self):
-        check_is_fitted(self, "coef_")
 
 
 def _seed(random_state) -> int:
