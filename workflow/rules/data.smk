@@ -13,9 +13,9 @@ rule simulate_omics:
         "results/benchmarks/simulate_omics/{cohort}.tsv"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "omics", "simulated")) or "none",
+    priority: 100
     conda:
         "../../envs/nard.yaml"
-    priority: 100
     threads: 1
     resources:
         mem_mb=1000,
@@ -41,9 +41,9 @@ rule simulate_aging:
         "results/benchmarks/simulate_aging/{cohort}.tsv"
     wildcard_constraints:
         cohort="|".join(of_kind(config, "aging", "simulated")) or "none",
+    priority: 100
     conda:
         "../../envs/nard.yaml"
-    priority: 100
     threads: 1
     resources:
         mem_mb=1000,
@@ -66,9 +66,9 @@ rule download:
     wildcard_constraints:
         cancer="[A-Za-z0-9]+",
         dataset="HiSeqV2|RPPA|RPPA_RBN",
+    priority: 100
     conda:
         "../../envs/nard.yaml"
-    priority: 100
     threads: 1
     resources:
         mem_mb=500,
