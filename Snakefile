@@ -43,6 +43,10 @@ onstart:
     hold_lock()
 
 
+onsuccess:
+    remove_leftovers()
+
+
 rule all:
     default_target: True
     input:

@@ -56,19 +56,17 @@ def run(folder, *arguments, cores=2, check=True, timeout=600):
     return done
 
 
-def kill_after(folder, seconds):
-    """Starts the run and kills it and all its jobs, without warning; true if it was still at work."""
+def kill_after(folder, seconds, jobs_too):
+    """Starts the run and kills it without warning, with or without the jobs that it has started."""
     process = subprocess.Popen(
         command(folder), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
-    at_work = process.poll() is None
-    if at_work:
-        os.killpg(process.pid, signal.SIGKILL)
+    if process.poll() is None:
+        (os.killpg if jobs_too else os.kill)(process.pid, signal.SIGKILL)
     process.wait()
-    return at_work
 
 
 def tables(folder):

@@ -1,6 +1,9 @@
 """Real files by config alone, downloads from a mirror, and a cohort that lacks a file."""
 
 import json
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -25,8 +28,21 @@ def mirror(tmp_path):
     return folder
 
 
-def test_a_cancer_from_a_mirror(mirror, tmp_path):
-    config = {"mirror": mirror.as_uri(), "cohorts": {"BRCA": {"source": "xena"}}}
+@pytest.fixture
+def intranet(mirror):
+    """The mirror as a server of the house hands it out."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(mirror))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_a_cancer_from_a_mirror(mirror, intranet, tmp_path, monkeypatch, scheme):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    address = mirror.as_uri() if scheme == "file" else intranet
+    config = {"mirror": address, "cohorts": {"BRCA": {"source": "xena"}}}
     work = tmp_path / "work"
     write_config(work, config)
     target = "results/BRCA/data/summary.json"

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pathlib
 import sys
 
 from snakemake.exceptions import WorkflowError
@@ -47,6 +48,13 @@ def hold_lock():
         fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise WorkflowError("Another run of this workflow is at work in this directory; wait for it or stop it.")
+
+
+def remove_leftovers():
+    """Halves of files that killed jobs left behind; no rule ever looks at them."""
+    for folder in ("results", "resources"):
+        for path in pathlib.Path(folder).rglob(".part-*"):
+            path.unlink(missing_ok=True)
 
 
 def of_kind(config, kind, source=None):
