@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Jobs of the workflow that run at a time.
 CORES ?= all
-# One BLAS thread per test process; the processes are what runs in parallel.
+# One BLAS thread per test process; the processes are what runs in parallel, a whole file in each, since the tests of a
+# file share its runs of the workflow.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
 .PHONY: run test quick lint format calibrate bench constraints clean
@@ -14,7 +15,7 @@ run: $(INSTALLED)  ## the default workflow, from simulated cohorts to results/re
 	$(BIN)/snakemake --cores $(CORES)
 
 test: $(INSTALLED)  ## every test, doctests included
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 quick: $(INSTALLED)  ## the tests that take less than ten seconds
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q -m "not slow"

@@ -5,7 +5,7 @@ import pytest
 from runs import ROOT, run, write_config
 from yaml import safe_load
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("default run")]
+pytestmark = pytest.mark.slow
 
 CANCERS = ["COAD", "LUAD", "LUSC", "OV", "READ", "SKCM", "UCEC"]
 # The paper's table: N, d, m.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("small run")]
+pytestmark = pytest.mark.slow
 
 FIT_FILES = {
     *("edges.tsv", "associations.tsv", "features.tsv", "nodes.tsv", "trace.tsv", "lam_path.tsv"),
