@@ -28,7 +28,7 @@ config = checked(config, workflow.configfiles)
 
 wildcard_constraints:
     cohort="|".join(config["cohorts"]),
-    method="|".join(config["methods"]),
+    method="|".join(METHODS),
 
 
 include: "workflow/rules/data.smk"

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
+from nard.methods import METHODS
 
 __all__ = ["cohort_paragraph", "origin"]
 
-_METHODS = {name: f"NARD {name}" for name in ("sequential", "full", "surrogate", "hybrid")}
 _NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
 
@@ -29,7 +29,7 @@ def origin(summaries: Sequence[Mapping], method: str | None = None) -> str:
     else:
         parts.append(f"{len(summaries)} cohorts")
     if method:
-        parts.append(_METHODS.get(method, method))
+        parts.append(METHODS[method].title)
     return " – ".join(parts)
 
 
@@ -66,7 +66,7 @@ def cohort_paragraph(
         f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
         f"{outputs}, on average."
     )
-    if not fit["converged"]:
+    if not fit["diagnostics"].get("converged", True):
         sentences.append("The fit has not converged: read these figures with caution.")
     return " ".join(sentences)
 

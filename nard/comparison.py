@@ -59,9 +59,8 @@ def jaccard(a: Collection, b: Collection) -> float:
 def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset]) -> pd.DataFrame:
     """One row per cohort, pair of methods and kind. ``findings`` is keyed by cohort, method and kind."""
     rows = []
-    cohorts = list(dict.fromkeys(cohort for cohort, _, _ in findings))
-    methods = list(dict.fromkeys(method for _, method, _ in findings))
-    for cohort in cohorts:
+    for cohort in dict.fromkeys(cohort for cohort, _, _ in findings):
+        methods = dict.fromkeys(method for name, method, _ in findings if name == cohort)
         for first, second in combinations(methods, 2):
             for what in KINDS:
                 a, b = findings[cohort, first, what], findings[cohort, second, what]

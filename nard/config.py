@@ -15,7 +15,16 @@ from nard.data.blocks import simulated_blocks
 from nard.data.errors import DataError
 from nard.data.names import nearest
 
-__all__ = ["ConfigError", "cohort_files", "load_config", "preprocessing_of", "read_yaml", "schema", "validated"]
+__all__ = [
+    "ConfigError",
+    "cohort_files",
+    "load_config",
+    "methods_of",
+    "preprocessing_of",
+    "read_yaml",
+    "schema",
+    "validated",
+]
 
 
 class ConfigError(DataError):
@@ -80,6 +89,11 @@ def preprocessing_of(config: Mapping, cohort: str) -> dict:
     """The preparation of one cohort: the common settings, overridden by its own."""
     own = config["cohorts"][cohort]["preprocessing"]
     return {**config["preprocessing"], **own}
+
+
+def methods_of(config: Mapping, cohort: str) -> list[str]:
+    """The methods to fit to a cohort, in the order of the registry's tables."""
+    return list(dict.fromkeys([*config["methods"], *config["cohorts"][cohort]["more_methods"]]))
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:

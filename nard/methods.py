@@ -1,26 +1,82 @@
-"""The methods that the workflow can fit, by the name that the config uses. A new one is one line."""
+"""The methods that the workflow can fit, by the name that the config uses. A new one is one entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 
-from nard.estimator import NARD
-
-__all__ = ["METHODS", "make_model"]
-
-
-def _nard(method: str) -> Callable[..., NARD]:
-    return lambda **settings: NARD(method=method, **settings)
+__all__ = ["METHODS", "Method", "make_model", "minimise_j", "tuned_settings"]
 
 
-METHODS: dict[str, Callable[..., NARD]] = {
+@dataclass(frozen=True)
+class Method:
+    """A way to fit X and Y.
+
+    Attributes
+    ----------
+    title : str
+        Its name in figures and tables.
+    path : str
+        Module and class.
+    arguments : dict
+        Constructor arguments that make it this method.
+    takes : tuple of str
+        Which settings of the config's section `fit` it takes.
+    tuned : dict
+        Constructor argument → fitted attribute, for what a fit chooses itself: with these a refit chooses nothing.
+    """
+
+    title: str
+    path: str
+    arguments: Mapping = field(default_factory=dict)
+    takes: tuple[str, ...] = ()
+    tuned: Mapping[str, str] = field(default_factory=dict)
+
+
+def minimise_j(names: Iterable[str]) -> list[str]:
+    """Those of the methods that minimise NARD's J, whose values compare."""
+    return [name for name in names if METHODS[name].path == "nard.estimator.NARD"]
+
+
+def _nard(variant: str) -> Method:
+    return Method(
+        f"NARD {variant}",
+        "nard.estimator.NARD",
+        {"method": variant},
+        ("lam", "fdr", "refit"),
+        {"lam": "lam_", "refit": "refit_"},
+    )
+
+
+METHODS: dict[str, Method] = {
     "sequential": _nard("sequential"),
     "full": _nard("full"),
     "surrogate": _nard("surrogate"),
     "hybrid": _nard("hybrid"),
+    "mrce": Method("MRCE", "nard.baselines.mrce.MRCE", tuned={"lam1": "lam1_", "lam2": "lam2_"}),
+    "capme": Method("CAPME", "nard.baselines.capme.CAPME", tuned={"lam": "lam_", "tau": "tau_"}),
+    "mssl": Method("mSSL", "nard.baselines.mssl.MSSL"),
+    "jrns": Method("JRNS", "nard.baselines.jrns.JRNS", takes=("time_budget",)),
+    "hsghs": Method("HS-GHS", "nard.baselines.hsghs.HSGHS", takes=("time_budget",)),
 }
 
 
-def make_model(name: str, fit: Mapping, seed: int):
-    """An unfitted model of the method ``name`` with the settings of the config's section `fit`."""
-    return METHODS[name](lam=fit["lam"], fdr=fit["fdr"], refit=fit["refit"], random_state=seed)
+def make_model(name: str, fit: Mapping, seed: int, **fixed):
+    """An unfitted model of the method ``name`` with the settings of the config's section `fit`, and what is fixed."""
+    method = METHODS[name]
+    module, _, cls = method.path.rpartition(".")
+    arguments = {**method.arguments, **{key: fit[key] for key in method.takes}, **fixed}
+    estimator = getattr(import_module(module), cls)
+    if "random_state" in estimator().get_params():
+        arguments["random_state"] = seed
+    return estimator(**arguments)
+
+
+def tuned_settings(name: str, model) -> dict:
+    """What a fitted model chose, as constructor arguments."""
+    return {argument: _plain(getattr(model, attribute)) for argument, attribute in METHODS[name].tuned.items()}
+
+
+def _plain(value):
+    return value if isinstance(value, bool) else float(value)

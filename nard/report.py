@@ -70,8 +70,11 @@ def report_page(
     figures: Sequence[str],
     folder: Path,
     config: Mapping,
+    seconds: Mapping[tuple[str, str], float],
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
+
+    ``seconds`` are the times of the fits by cohort and method.
 
     Every name that comes from data is escaped.
     """
@@ -81,7 +84,7 @@ def report_page(
         "Associations": [],
         "Across cancers": [],
         "Surest findings": [part for cohort in cohorts for part in _surest(cohort)],
-        "Methods": [{"title": "Every fit", "table": _table(tables["methods"])}],
+        "Methods": [{"title": "Every fit", "table": _table(_comparison(tables, seconds))}],
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Data": [_account(cohort.summary) for cohort in cohorts],
@@ -164,6 +167,17 @@ def _account(summary: Mapping) -> dict:
         "paragraphs": [used],
         "points": [*dropped_lines(summary["dropped"]), *summary["notes"]],
     }
+
+
+def _comparison(tables: Mapping[str, pd.DataFrame], seconds: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+    """Every fit in a row; where the truth is known, with the rates of what was found and of what is false."""
+    table = tables["methods"].set_index(["cohort", "method"])
+    if "recovery" in tables:
+        for what in ("associations", "edges"):
+            rates = tables["recovery"].query("what == @what").set_index(["cohort", "method"])[["tpr", "fdr"]]
+            table = table.join(rates.add_prefix(f"{what}_"))
+    table["seconds"] = pd.Series(seconds)
+    return table.drop(columns="converged").reset_index()
 
 
 def _recovery(recovery: pd.DataFrame) -> list[dict]:

@@ -9,12 +9,19 @@ import numpy as np
 import pandas as pd
 
 from nard.files import atomic, read_tsv, write_json, write_npz, write_tsv
+from nard.methods import tuned_settings
 from nard.networks import findings_graph
 
 __all__ = ["node_table", "read_matrix", "write_fit"]
 
 # Beyond this only the selected rows are written: a table of every candidate would be gigabytes of nothing.
 _MOST_ROWS = 2_000_000
+# Fitted attributes that are kept where a method has them.
+_ARRAYS = (
+    *("coef", "intercept", "precision", "posterior_coef", "sparse_coef", "alpha"),
+    *("inclusion_coef", "inclusion_precision"),
+)
+_DIAGNOSTICS = ("converged", "n_iter", "n_draws", "guarded")
 
 
 def read_matrix(path: str | Path) -> pd.DataFrame:
@@ -52,13 +59,11 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
         **about,
         "n_features": n_features,
         "n_targets": n_targets,
-        "lam": float(model.lam_),
         "fdr": fdr,
-        "converged": bool(model.converged_),
-        "n_iter": int(model.n_iter_),
-        "objective": float(model.objective_[-1]),
-        "coefficients": "sparse refit" if model.refit_ else "posterior mean",
-        "guarded": bool(model.guarded_),
+        "tuned": tuned_settings(about["method"], model),
+        "diagnostics": {
+            name: _scalar(getattr(model, f"{name}_")) for name in _DIAGNOSTICS if hasattr(model, f"{name}_")
+        },
         "associations_listed": "all" if everything else "selected only",
         "found": {
             "features": int(features["selected"].sum()),
@@ -70,18 +75,14 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     write_tsv(nodes, paths["nodes"])
     write_tsv(associations, paths["associations"])
     write_tsv(features, paths["features"])
-    trace = pd.DataFrame({"step": np.arange(len(model.objective_)), "objective": model.objective_})
-    write_tsv(trace, paths["trace"])
-    path = model.lam_path_ if model.lam_path_ is not None else pd.DataFrame({"lam": [model.lam_], "score": [np.nan]})
-    write_tsv(path, paths["lam_path"])
+    # Only methods that minimise something leave a trace, and only those that choose one λ a path.
+    objective = getattr(model, "objective_", [])
+    write_tsv(pd.DataFrame({"step": np.arange(len(objective)), "objective": objective}), paths["trace"])
+    path = getattr(model, "lam_path_", None)
+    write_tsv(pd.DataFrame(columns=["lam", "score"]) if path is None else path, paths["lam_path"])
     write_npz(
         paths["model"],
-        coef=model.coef_,
-        intercept=model.intercept_,
-        posterior_coef=model.posterior_coef_,
-        sparse_coef=model.sparse_coef_,
-        alpha=model.alpha_,
-        precision=model.precision_,
+        **{name: getattr(model, f"{name}_") for name in _ARRAYS if hasattr(model, f"{name}_")},
         features=np.array(model.feature_labels_, dtype=str),
         targets=np.array(model.target_labels_, dtype=str),
     )
@@ -114,6 +115,10 @@ def write_graph(nodes, groups, edges, associations, path) -> None:
         )
     with atomic(path) as part:
         nx.write_graphml(graph, part)
+
+
+def _scalar(value):
+    return bool(value) if isinstance(value, bool | np.bool_) else int(value)
 
 
 def _signs(values: pd.Series) -> np.ndarray:

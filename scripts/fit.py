@@ -15,4 +15,4 @@ if __name__ == "__main__":
         about["method"] = snakemake.wildcards.method
         groups = read_tsv(source.groups, dtype=str).fillna("")
         summary = write_fit(model, settings["fdr"], groups, about, dict(snakemake.output.items()))
-        log.info("λ = %.3g, found: %s", summary["lam"], summary["found"])
+        log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])

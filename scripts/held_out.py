@@ -15,10 +15,9 @@ if __name__ == "__main__":
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
         # What was chosen on the whole data is kept: choosing λ and the kind of coefficients again in every fold would
         # cost many times as much and change little.
-        fit = read_json(snakemake.input.fit)
-        settings = {**snakemake.params.fit, "lam": fit["lam"], "refit": fit["coefficients"] == "sparse refit"}
+        tuned = read_json(snakemake.input.fit)["tuned"]
         likelihood, r2, shares = held_out(
-            lambda: make_model(snakemake.wildcards.method, settings, snakemake.params.seed),
+            lambda: make_model(snakemake.wildcards.method, snakemake.params.fit, snakemake.params.seed, **tuned),
             X,
             Y,
             own_inputs(groups, list(X), list(Y)),

@@ -11,7 +11,7 @@ if __name__ == "__main__":
         summary = read_json(snakemake.input.summary)
         figure = plot_lam_table(
             read_tsv(snakemake.input.lam_path),
-            read_json(snakemake.input.fit)["lam"],
+            read_json(snakemake.input.fit)["tuned"]["lam"],
             title=f"{summary['title']}: choice of λ",
             note=origin([summary], snakemake.params.method),
         )

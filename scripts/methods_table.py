@@ -15,6 +15,10 @@ def with_reference(jaccard: pd.DataFrame, cohort: str, method: str, reference: s
     return float(rows["jaccard"][chosen].iloc[0])
 
 
+def _shown(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:.3g}"
+
+
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         jaccard = read_tsv(snakemake.input.jaccard, dtype={"cohort": str})
@@ -28,14 +32,13 @@ if __name__ == "__main__":
                 {
                     "cohort": cohort,
                     "method": method,
-                    "lam": fit["lam"],
+                    "chosen": ", ".join(f"{name} = {_shown(value)}" for name, value in fit["tuned"].items()),
                     **fit["found"],
                     "jaccard_associations": with_reference(jaccard, cohort, method, reference, "associations"),
                     "jaccard_edges": with_reference(jaccard, cohort, method, reference, "edges"),
                     "held_out_log_likelihood": held_out["log_likelihood"],
                     "held_out_r2": held_out["r2"],
-                    "coefficients": fit["coefficients"],
-                    "converged": fit["converged"],
+                    "converged": fit["diagnostics"].get("converged"),
                 }
             )
         write_tsv(pd.DataFrame(rows), snakemake.output[0])

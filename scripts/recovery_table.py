@@ -1,7 +1,5 @@
 """True positive and false discovery rates of every fit to a simulated cohort."""
 
-from itertools import product
-
 import pandas as pd
 
 from nard.comparison import association_set, edge_set, feature_set, recovery
@@ -25,7 +23,7 @@ def truth_among(associations: pd.DataFrame, edges: pd.DataFrame, groups: pd.Data
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
-        source, cohorts, methods = snakemake.input, snakemake.params.cohorts, snakemake.params.methods
+        source, cohorts = snakemake.input, snakemake.params.cohorts
         truths = {
             cohort: truth_among(read_tsv(associations), read_tsv(edges), read_tsv(groups))
             for cohort, associations, edges, groups in zip(
@@ -34,7 +32,7 @@ if __name__ == "__main__":
         }
         rows = []
         for what, members in (("features", feature_set), ("associations", association_set), ("edges", edge_set)):
-            for (cohort, method), path in zip(product(cohorts, methods), source[what], strict=True):
+            for (cohort, method), path in zip(snakemake.params.fits, source[what], strict=True):
                 rates = recovery(members(read_tsv(path)), *truths[cohort][what])
                 rows.append({"cohort": cohort, "method": method, "what": what, **rates})
         table = pd.DataFrame(rows)

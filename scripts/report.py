@@ -13,11 +13,16 @@ if __name__ == "__main__":
             *(source.summaries, source.fits, source.held_out, source.associations, source.edges, source.nodes),
             strict=True,
         )
+        seconds = {
+            tuple(fit): float(read_tsv(path)["s"].iloc[0])
+            for fit, path in zip(snakemake.params.fitted, source.times, strict=True)
+        }
         page = report_page(
             [CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:])) for files in results],
             {Path(path).stem: read_tsv(path) for path in source.tables},
             [path for path in source.figures if path.endswith(".png")],
             Path(snakemake.scriptdir).parent / "workflow" / "report",
             snakemake.params.config,
+            seconds,
         )
         write_text(page, snakemake.output[0])

@@ -11,9 +11,9 @@ from nard.results import read_matrix
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
-        settings = {**snakemake.params.fit, "lam": read_json(snakemake.input.fit)["lam"], "refit": False}
+        settings, tuned = snakemake.params.fit, read_json(snakemake.input.fit)["tuned"]
         frequencies = selection_frequency(
-            lambda: make_model(snakemake.wildcards.method, settings, snakemake.params.seed),
+            lambda: make_model(snakemake.wildcards.method, settings, snakemake.params.seed, **tuned),
             X,
             Y,
             snakemake.params.stability["subsamples"],

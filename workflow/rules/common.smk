@@ -10,10 +10,11 @@ from snakemake.exceptions import WorkflowError
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.config import cohort_files, preprocessing_of, read_yaml, validated
+from nard.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated
 from nard.data.downloads import xena_url
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
+from nard.methods import METHODS, minimise_j
 
 
 def default_config(workflow_folder):
@@ -121,6 +122,24 @@ def prepare_memory(wildcards, input, attempt):
     return int((1000 + 30 * input.size_mb) * attempt)
 
 
+def fits_of(cohorts):
+    """Every pair of a cohort and a method that is fitted to it."""
+    return [[cohort, method] for cohort in cohorts for method in methods_of(config, cohort)]
+
+
+def of_fits(pattern, cohorts):
+    """The files of all fits to these cohorts, in the order of fits_of."""
+    return [pattern.format(cohort=cohort, method=method) for cohort, method in fits_of(cohorts)]
+
+
+def traced_methods(wildcards):
+    return minimise_j(methods_of(config, wildcards.cohort))
+
+
+def traces(wildcards):
+    return [f"results/{wildcards.cohort}/{method}/trace.tsv" for method in traced_methods(wildcards)]
+
+
 def of_reference(wildcards, name):
     return f"results/{wildcards.cohort}/{config['reference']}/{name}"
 
@@ -145,6 +164,10 @@ def reference_lam_path(wildcards):
     return of_reference(wildcards, "lam_path.tsv")
 
 
+def has_lam_path(config):
+    return config["fit"]["lam"] in ("cv", "ebic") and bool(minimise_j([config["reference"]]))
+
+
 def cohort_figures(config):
     """Figures of single cohorts, as cohort and name without its suffix."""
     omics, aging = of_kind(config, "omics"), of_kind(config, "aging")
@@ -152,15 +175,15 @@ def cohort_figures(config):
         *(f"network_{cohort}" for cohort in omics),
         *(f"associations_{cohort}" for cohort in omics),
         *(f"phenotype_network_{cohort}" for cohort in aging),
-        *(f"trace_{cohort}" for cohort in config["cohorts"]),
-        # A fixed λ has no path.
-        *(f"lam_path_{cohort}" for cohort in config["cohorts"] if config["fit"]["lam"] in ("cv", "ebic")),
+        *(f"trace_{cohort}" for cohort in config["cohorts"] if minimise_j(methods_of(config, cohort))),
+        # A fixed λ has no path, and baselines choose other things.
+        *(f"lam_path_{cohort}" for cohort in config["cohorts"] if has_lam_path(config)),
     ]
 
 
 def common_figures(config):
     """Figures of all cohorts together."""
-    names = ["jaccard"] if len(config["methods"]) > 1 else []
+    names = ["jaccard"] if any(len(methods_of(config, cohort)) > 1 for cohort in config["cohorts"]) else []
     if of_kind(config, "omics"):
         names += ["upset_associations", "upset_edges", "pathway_map", "crosstalk"]
         if config["figures"]["upset_per_pathway"]:

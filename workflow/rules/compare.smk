@@ -3,10 +3,8 @@
 
 rule jaccard:
     input:
-        associations=expand(
-            "results/{cohort}/{method}/associations.tsv", cohort=config["cohorts"], method=config["methods"]
-        ),
-        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["methods"]),
+        associations=of_fits("results/{cohort}/{method}/associations.tsv", config["cohorts"]),
+        edges=of_fits("results/{cohort}/{method}/edges.tsv", config["cohorts"]),
     output:
         "results/comparison/jaccard.tsv",
     log:
@@ -19,8 +17,7 @@ rule jaccard:
     resources:
         mem_mb=prepare_memory,
     params:
-        cohorts=list(config["cohorts"]),
-        methods=config["methods"],
+        fits=fits_of(config["cohorts"]),
     message:
         "Comparing the findings of all methods"
     script:

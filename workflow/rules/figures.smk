@@ -104,7 +104,7 @@ rule phenotype_network_figure:
 
 rule trace_figure:
     input:
-        traces=expand("results/{{cohort}}/{method}/trace.tsv", method=config["methods"]),
+        traces=traces,
         summary="results/{cohort}/data/summary.json",
     output:
         report(
@@ -124,7 +124,7 @@ rule trace_figure:
     resources:
         mem_mb=1000,
     params:
-        methods=config["methods"],
+        methods=traced_methods,
     message:
         "Drawing the convergence of {wildcards.cohort}"
     script:

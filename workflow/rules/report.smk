@@ -5,6 +5,7 @@ rule report:
     input:
         figures=final_figures(config),
         tables=final_tables(config),
+        times=of_fits("results/benchmarks/fit/{cohort}_{method}.tsv", config["cohorts"]),
         summaries=expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
         fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["reference"]),
         held_out=expand("results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["reference"]),
@@ -26,6 +27,7 @@ rule report:
         mem_mb=1000,
     params:
         config=config,
+        fitted=fits_of(config["cohorts"]),
     message:
         "Writing results/report.html"
     script:

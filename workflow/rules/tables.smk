@@ -23,8 +23,8 @@ rule cohorts_table:
 
 rule methods_table:
     input:
-        fits=expand("results/{cohort}/{method}/fit.json", cohort=config["cohorts"], method=config["methods"]),
-        held_out=expand("results/{cohort}/{method}/held_out.json", cohort=config["cohorts"], method=config["methods"]),
+        fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
+        held_out=of_fits("results/{cohort}/{method}/held_out.json", config["cohorts"]),
         jaccard="results/comparison/jaccard.tsv",
     output:
         "results/tables/methods.tsv",
@@ -47,11 +47,9 @@ rule methods_table:
 
 rule recovery_table:
     input:
-        associations=expand(
-            "results/{cohort}/{method}/associations.tsv", cohort=simulated(config), method=config["methods"]
-        ),
-        edges=expand("results/{cohort}/{method}/edges.tsv", cohort=simulated(config), method=config["methods"]),
-        features=expand("results/{cohort}/{method}/features.tsv", cohort=simulated(config), method=config["methods"]),
+        associations=of_fits("results/{cohort}/{method}/associations.tsv", simulated(config)),
+        edges=of_fits("results/{cohort}/{method}/edges.tsv", simulated(config)),
+        features=of_fits("results/{cohort}/{method}/features.tsv", simulated(config)),
         true_associations=expand("resources/simulated/{cohort}/truth_associations.tsv", cohort=simulated(config)),
         true_edges=expand("resources/simulated/{cohort}/truth_edges.tsv", cohort=simulated(config)),
         groups=expand("results/{cohort}/data/groups.tsv", cohort=simulated(config)),
@@ -68,7 +66,7 @@ rule recovery_table:
         mem_mb=prepare_memory,
     params:
         cohorts=simulated(config),
-        methods=config["methods"],
+        fits=fits_of(simulated(config)),
     message:
         "Comparing the findings with the simulated truth"
     script:
