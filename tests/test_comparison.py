@@ -1,7 +1,5 @@
 """Comparisons of findings, against sets counted by hand and loops written out."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -353,7 +351,7 @@ def test_paragraph_of_a_cohort(n_found):
     )
     edges = associations.rename(columns={"feature": "source", "weight": "partial_correlation"})
     found = {"features": n_found, "associations": n_found, "edges": n_found}
-    fit = SimpleNamespace(fdr=0.05, converged=n_found != 1, found=found).__dict__
+    fit = {"fdr": 0.05, "diagnostics": {"converged": n_found != 1}, "found": found}
     # The first three pairs lie within a pathway, the others do not.
     pathways = {f"{side}{i}": "A" if i < 3 else side for i in range(6) for side in "GP"}
     nodes = pd.DataFrame({"id": pathways.keys(), "pathway": pathways.values()})

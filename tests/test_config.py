@@ -93,7 +93,7 @@ def test_every_kind_of_value_has_a_type_or_choices():
 
 
 def test_methods_of_the_schema_are_those_that_can_be_fitted():
-    assert set(schema()["properties"]["methods"]["items"]["enum"]) == set(METHODS)
+    assert set(schema()["$defs"]["method"]["enum"]) == set(METHODS)
     assert schema()["properties"]["reference"]["default"] in schema()["properties"]["methods"]["default"]
 
 
@@ -113,7 +113,7 @@ def test_the_least_config_has_every_key():
 
 def test_defaults_are_filled_in_deeply_and_leave_what_is_there():
     found = validated(config(fit={"fdr": 0.1}, preprocessing={"impute": "knn"}, stability={"subsamples": 5}))
-    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "refit": "auto"}
+    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "refit": "auto", "time_budget": 60}
     assert found["preprocessing"]["impute"] == "knn"
     assert found["preprocessing"]["max_missing"] == 0.2
     assert found["stability"] == {"subsamples": 5, "fraction": 0.8}

@@ -1,0 +1,147 @@
+"""What all baselines share: checked data, and findings and predictions with the surface of :class:`nard.NARD`.
+
+A baseline selects by its own rule (non-zero, posterior inclusion, credible interval). It tests nothing, so its tables
+have no p-values, and their ``fdr`` is there only so that all methods are called alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from nard.checked import CheckedDataMixin
+from nard.covariance import inverse_spd, log_density
+from nard.networks import findings_graph
+
+__all__ = ["Baseline", "Estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a baseline finds, in the units of the centred data it was given.
+
+    Attributes
+    ----------
+    W : ndarray of shape (m, d)
+        Coefficients.
+    omega : ndarray of shape (m, m)
+        Residual precision, positive definite.
+    W_selected, omega_selected : ndarray of bool
+        The findings; of Ω the off-diagonal ones count.
+    W_sd, omega_sd : ndarray or None
+        Posterior standard deviations, where there is a posterior.
+    """
+
+    W: np.ndarray
+    omega: np.ndarray
+    W_selected: np.ndarray
+    omega_selected: np.ndarray
+    W_sd: np.ndarray | None = None
+    omega_sd: np.ndarray | None = None
+
+
+class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A method to compare with. Subclasses check their parameters and estimate in ``_estimate(X, Y)``.
+
+    There X (n, d) and Y (n, m) are centred float arrays; the subclass may set further attributes, such as the λ chosen.
+    """
+
+    def fit(self, X, Y):
+        """Fit the model to X (samples × inputs) and Y (samples × outputs), arrays or DataFrames."""
+        X, Y = self._validated(X, Y)
+        x_mean, y_mean = X.mean(axis=0), Y.mean(axis=0)
+        self._estimated = self._estimate(X - x_mean, Y - y_mean)
+        self.coef_, self.precision_ = self._estimated.W, self._estimated.omega
+        self.covariance_ = inverse_spd(self.precision_)
+        self.intercept_ = y_mean - self.coef_ @ x_mean
+        return self
+
+    def predict(self, X, return_std=False):
+        """Predicted outputs and, if asked for, the standard deviation of the residuals."""
+        self._check_fitted()
+        mean = validate_data(self, X, dtype=float, reset=False) @ self.coef_.T + self.intercept_
+        std = np.broadcast_to(np.sqrt(np.diag(self.covariance_)), mean.shape)
+        if self._one_dimensional:
+            mean, std = mean[:, 0], std[:, 0]
+        return (mean, std) if return_std else mean
+
+    def log_likelihood(self, X, Y) -> float:
+        """Mean log density per sample under N(prediction, Ω⁻¹)."""
+        residuals = np.asarray(Y, dtype=float).reshape(len(X), -1) - self.predict(X).reshape(len(X), -1)
+        return float(log_density(residuals, self.precision_, np.ones(len(residuals))).mean())
+
+    def associations(self, fdr=0.05, selected_only=False) -> pd.DataFrame:
+        """Input → output associations, the selected ones first, by |weight|."""
+        self._check_fitted()
+        found = self._estimated
+        m, d = found.W.shape
+        table = pd.DataFrame(
+            {
+                "feature": np.repeat(np.asarray(self.feature_labels_, dtype=object), m),
+                "target": np.tile(np.asarray(self.target_labels_, dtype=object), d),
+                "weight": found.W.T.ravel(),
+                **_untested(None if found.W_sd is None else found.W_sd.T.ravel(), d * m),
+                "selected": found.W_selected.T.ravel(),
+            }
+        )
+        return _ranked(table[table["selected"]] if selected_only else table, "weight")
+
+    def edges(self, fdr=0.05) -> pd.DataFrame:
+        """Output – output edges, the selected ones first, by |partial correlation|."""
+        self._check_fitted()
+        found = self._estimated
+        rows, columns = np.triu_indices(len(found.omega), 1)
+        names = np.asarray(self.target_labels_, dtype=object)
+        scale = np.sqrt(np.diag(found.omega))
+        table = pd.DataFrame(
+            {
+                "source": names[rows],
+                "target": names[columns],
+                "precision": found.omega[rows, columns],
+                "partial_correlation": -found.omega[rows, columns] / (scale[rows] * scale[columns]),
+                **_untested(None if found.omega_sd is None else found.omega_sd[rows, columns], len(rows)),
+                "selected": found.omega_selected[rows, columns],
+            }
+        )
+        return _ranked(table.drop(columns="sd"), "partial_correlation")
+
+    def relevance(self, fdr=0.05) -> pd.DataFrame:
+        """Inputs; those with a selected association are relevant. ``statistic`` is the number of these."""
+        self._check_fitted()
+        count = self._estimated.W_selected.sum(axis=0)
+        table = pd.DataFrame(
+            {
+                "feature": self.feature_labels_,
+                "alpha": np.nan,
+                "statistic": count,
+                "pvalue": np.nan,
+                "qvalue": np.nan,
+                "selected": count > 0,
+            }
+        )
+        return _ranked(table, "statistic")
+
+    def to_networkx(self, fdr=0.05, associations=False) -> nx.Graph:
+        """The selected edges (and associations) as a graph; see :meth:`nard.NARD.to_networkx`."""
+        table = self.associations(selected_only=True) if associations else None
+        return findings_graph(self.target_labels_, self.edges(), table)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        return tags
+
+
+def _untested(sd, n: int) -> dict[str, np.ndarray]:
+    missing = np.full(n, np.nan)
+    return {"sd": missing if sd is None else sd, "z": missing, "pvalue": missing, "qvalue": missing}
+
+
+def _ranked(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    order = np.lexsort((-table[by].abs().to_numpy(), ~table["selected"].to_numpy()))
+    return table.iloc[order].reset_index(drop=True)

@@ -1,0 +1,149 @@
+"""What the Gibbs samplers share: running a chain in blocks that can be stopped and resumed, and judging its draws.
+
+A sampler is a function ``draw(state, rng, count, keep)``. It makes ``count`` draws, changing the arrays of the dict
+``state`` in place, and returns the monitored scalars as an array (count, n_monitors). Where ``keep`` is true the draws
+are past the burn-in, and it adds them to the running sums that it keeps in ``state``, too. All randomness comes from
+the generator, whose state is saved with the arrays: so a chain that was killed resumes to bit-identical results.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nard.files import write_npz
+from nard.progress import SILENT, Watch
+
+__all__ = ["Chain", "effective_sample_size", "run_chain", "split_rhat"]
+
+_SAVE_EVERY = 30.0  # seconds
+_COUNTS = ("n_burnin", "n_draws", "seconds")
+
+
+@dataclass
+class Chain:
+    """A chain as far as it has got: its arrays, generator, number of draws, time spent, and kept monitors."""
+
+    state: dict[str, np.ndarray]
+    rng: np.random.Generator
+    n_burnin: int = 0
+    n_draws: int = 0
+    seconds: float = 0.0
+    trace: np.ndarray | None = None
+
+    def save(self, path: str | Path, fingerprint: str) -> None:
+        arrays = {f"state_{name}": value for name, value in self.state.items()}
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        facts = {"fingerprint": fingerprint, "rng": self.rng.bit_generator.state, **counts}
+        trace = {} if self.trace is None else {"trace": self.trace}
+        write_npz(path, facts=np.array(json.dumps(facts)), **trace, **arrays)
+
+    def load(self, path: str | Path, fingerprint: str) -> None:
+        """Go on from a file. One that was written for other data or parameters is an error, not a new start."""
+        with np.load(path) as stored:
+            facts = json.loads(str(stored["facts"]))
+            if facts["fingerprint"] != fingerprint:
+                raise ValueError(f"The checkpoint {path} is of other data or parameters: delete it, or name another.")
+            for name, value in self.state.items():
+                value[...] = stored[f"state_{name}"]
+            self.trace = stored.get("trace")
+        self.rng.bit_generator.state = facts["rng"]
+        for name in _COUNTS:
+            setattr(self, name, facts[name])
+
+
+def run_chain(
+    draw: Callable[[dict, np.random.Generator, int, bool], np.ndarray],
+    state: dict[str, np.ndarray],
+    rng: np.random.Generator,
+    n_burnin: int,
+    n_draws: int,
+    *,
+    block: int = 10,
+    time_budget: float | None = None,
+    checkpoint: str | Path | None = None,
+    fingerprint: str = "",
+    watch: Watch = SILENT,
+) -> Chain:
+    """Run a chain, or resume the one in ``checkpoint``, until it is complete, out of time, or asked to stop.
+
+    The burn-in gets its share n_burnin / (n_burnin + n_draws) of the time budget, which counts all the time the chain
+    has been run for, and one block of draws is kept in any case: there is always something to estimate from.
+    ``block`` draws are made between two looks at the clock; ``fingerprint`` says which data and parameters the
+    checkpoint is for.
+    """
+    chain = Chain(state, rng)
+    if checkpoint is not None and Path(checkpoint).exists():
+        chain.load(checkpoint, fingerprint)
+    budget = np.inf if time_budget is None else float(time_budget)
+    traces = [] if chain.trace is None else [chain.trace]
+    before, started = chain.seconds, (saved := time.monotonic())
+
+    def advance(count: int, keep: bool) -> None:
+        nonlocal saved
+        monitors = draw(state, rng, count, keep)
+        traces.extend([monitors] if keep else [])
+        chain.n_draws, chain.n_burnin = chain.n_draws + count * keep, chain.n_burnin + count * (not keep)
+        chain.seconds = before + time.monotonic() - started
+        watch.tick(f"{chain.n_burnin + chain.n_draws} of {n_burnin + n_draws} draws")
+        if checkpoint is not None and time.monotonic() - saved > _SAVE_EVERY:
+            chain.trace = np.concatenate(traces) if traces else None
+            chain.save(checkpoint, fingerprint)
+            saved = time.monotonic()
+
+    # A chain that was resumed while its draws are kept has left its burn-in, even if that was cut short.
+    burnin_budget = budget * n_burnin / (n_burnin + n_draws) if n_burnin else 0.0
+    while not chain.n_draws and chain.n_burnin < n_burnin and chain.seconds < burnin_budget and not watch.stopped:
+        advance(min(block, n_burnin - chain.n_burnin), False)
+    while chain.n_draws < n_draws and (not chain.n_draws or (chain.seconds < budget and not watch.stopped)):
+        advance(min(block, n_draws - chain.n_draws), True)
+    chain.trace = np.concatenate(traces)
+    if checkpoint is not None:
+        chain.save(checkpoint, fingerprint)
+    return chain
+
+
+def split_rhat(draws: np.ndarray) -> float:
+    """Split R̂ of draws (n_chains, n_draws): √(1 + (B/W − 1)/n), with chains cut in halves of n; NaN if n < 2."""
+    halves = _halves(draws)
+    n = halves.shape[1]
+    if n < 2:
+        return np.nan
+    within, between = halves.var(axis=1, ddof=1).mean(), n * halves.mean(axis=1).var(ddof=1)
+    if within == 0:
+        return 1.0 if between == 0 else np.inf
+    return float(np.sqrt((n - 1) / n + between / (n * within)))
+
+
+def effective_sample_size(draws: np.ndarray) -> float:
+    """Effective number among draws (n_chains, n_draws), by Geyer's initial monotone sequence on split chains.
+
+    n_eff = N / (1 + 2 Σ_t ρ_t), where the ρ_t of all half chains are combined with R̂'s estimate of the variance, so
+    that chains which disagree count for little, and the sum ends where a pair ρ_2t + ρ_2t+1 is no longer positive.
+    """
+    halves = _halves(draws)
+    k, n = halves.shape
+    if n < 2:
+        return np.nan
+    spectrum = np.abs(np.fft.rfft(halves - halves.mean(axis=1, keepdims=True), 2 * n, axis=1)) ** 2
+    autocovariance = np.fft.irfft(spectrum, axis=1)[:, :n].mean(axis=0) / n
+    total = autocovariance[0] + halves.mean(axis=1).var(ddof=1)
+    if total == 0:
+        return float(k * n)
+    rho = 1 - (autocovariance[0] - autocovariance) / total
+    pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+    negative = np.flatnonzero(pairs <= 0)
+    pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
+    # ρ_0 = 1 is in the first pair; chains better than independent ones are not believed beyond N log N.
+    return float(k * n / max(2 * pairs.sum() - 1, 1 / np.log10(max(k * n, 10))))
+
+
+def _halves(draws: np.ndarray) -> np.ndarray:
+    draws = np.atleast_2d(draws)
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
