@@ -14,7 +14,7 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snake
 
 # Two small cohorts of either kind, through every stage in half a minute.
 SMALL = {
-    "methods": ["sequential", "hybrid"],
+    "methods": ["sequential", "hybrid", "capme"],
     "use_pathways": ["Apoptosis", "Cell-cycle"],
     "fit": {"lam": 0.1, "refit": True},
     "cohorts": {
