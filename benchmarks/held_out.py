@@ -24,9 +24,8 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nard import NARD, graphical_lasso
-
-_LAMS = np.geomspace(0.02, 0.5, 12)
+from nard import NARD
+from nard.baselines.separate import residual_precision
 
 
 def peers():
@@ -43,20 +42,6 @@ def log_density(residuals, precision):
     m = residuals.shape[1]
     mahalanobis = np.einsum("ij,ij->i", residuals @ precision, residuals)
     return 0.5 * (np.linalg.slogdet(precision)[1] - m * np.log(2 * np.pi) - mahalanobis.mean())
-
-
-def residual_precision(residuals):
-    """Graphical lasso on the correlation scale, λ by 5-fold held-out likelihood."""
-    sd = residuals.std(axis=0)
-    Z = residuals / sd
-    scores = np.zeros(len(_LAMS))
-    for train, test in KFold(5, shuffle=True, random_state=0).split(Z):
-        result = None
-        for k, lam in reversed(list(enumerate(_LAMS))):
-            result = graphical_lasso(Z[train].T @ Z[train] / len(train), lam, init=result, tol=1e-3, max_iter=500)
-            scores[k] += len(test) * log_density(Z[test], result.precision)
-    best = graphical_lasso(Z.T @ Z / len(Z), _LAMS[scores.argmax()], max_iter=500)
-    return best.precision / np.outer(sd, sd)
 
 
 def score_peer(model, X, Y, X_test, Y_test):

@@ -49,6 +49,8 @@ def _nard(variant: str) -> Method:
     )
 
 
+_SEPARATE = "nard.baselines.separate.SeparateRegression"
+
 METHODS: dict[str, Method] = {
     "sequential": _nard("sequential"),
     "full": _nard("full"),
@@ -57,6 +59,8 @@ METHODS: dict[str, Method] = {
     "mrce": Method("MRCE", "nard.baselines.mrce.MRCE", tuned={"lam1": "lam1_", "lam2": "lam2_"}),
     "capme": Method("CAPME", "nard.baselines.capme.CAPME", tuned={"lam": "lam_", "tau": "tau_"}),
     "mssl": Method("mSSL", "nard.baselines.mssl.MSSL"),
+    "ard": Method("ARD per output", _SEPARATE, {"regression": "ard"}),
+    "multitask_lasso": Method("multi-task lasso", _SEPARATE, {"regression": "multitask_lasso"}),
     "jrns": Method("JRNS", "nard.baselines.jrns.JRNS", takes=("time_budget",)),
     "hsghs": Method("HS-GHS", "nard.baselines.hsghs.HSGHS", takes=("time_budget",)),
 }
