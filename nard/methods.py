@@ -25,6 +25,8 @@ class Method:
         Which settings of the config's section `fit` it takes.
     tuned : dict
         Constructor argument → fitted attribute, for what a fit chooses itself: with these a refit chooses nothing.
+    predicting : dict
+        Constructor arguments of fits that are only to predict: a posterior mean needs fewer draws than an interval.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Method:
     arguments: Mapping = field(default_factory=dict)
     takes: tuple[str, ...] = ()
     tuned: Mapping[str, str] = field(default_factory=dict)
+    predicting: Mapping = field(default_factory=dict)
 
 
 def minimise_j(names: Iterable[str]) -> list[str]:
@@ -62,7 +65,12 @@ METHODS: dict[str, Method] = {
     "ard": Method("ARD per output", _SEPARATE, {"regression": "ard"}),
     "multitask_lasso": Method("multi-task lasso", _SEPARATE, {"regression": "multitask_lasso"}),
     "jrns": Method("JRNS", "nard.baselines.jrns.JRNS", takes=("time_budget",)),
-    "hsghs": Method("HS-GHS", "nard.baselines.hsghs.HSGHS", takes=("time_budget",)),
+    "hsghs": Method(
+        "HS-GHS",
+        "nard.baselines.hsghs.HSGHS",
+        takes=("time_budget",),
+        predicting={"n_burnin": 250, "n_draws": 750},
+    ),
 }
 
 

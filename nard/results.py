@@ -61,9 +61,7 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
         "n_targets": n_targets,
         "fdr": fdr,
         "tuned": tuned_settings(about["method"], model),
-        "diagnostics": {
-            name: _scalar(getattr(model, f"{name}_")) for name in _DIAGNOSTICS if hasattr(model, f"{name}_")
-        },
+        "diagnostics": _diagnostics(model),
         "associations_listed": "all" if everything else "selected only",
         "found": {
             "features": int(features["selected"].sum()),
@@ -115,6 +113,16 @@ def write_graph(nodes, groups, edges, associations, path) -> None:
         )
     with atomic(path) as part:
         nx.write_graphml(graph, part)
+
+
+def _diagnostics(model) -> dict:
+    """What a method says of its own fit; of a sampler's R̂ and effective sample sizes the worst, null if not finite."""
+    found = {name: _scalar(getattr(model, f"{name}_")) for name in _DIAGNOSTICS if hasattr(model, f"{name}_")}
+    for name, worst in (("rhat", max), ("ess", min)):
+        if hasattr(model, f"{name}_"):
+            values = list(getattr(model, f"{name}_").values())
+            found[name] = float(f"{worst(values):.4g}") if np.isfinite(values).all() else None
+    return found
 
 
 def _scalar(value):

@@ -1,5 +1,8 @@
 """One method fitted to one cohort: tables of findings, graph, trace, model."""
 
+from pathlib import Path
+
+from nard.baselines.chains import fit_resuming
 from nard.files import read_json, read_tsv
 from nard.jobs import job
 from nard.methods import make_model
@@ -10,7 +13,8 @@ if __name__ == "__main__":
         source, settings = snakemake.input, snakemake.params.fit
         cohort = read_json(source.summary)
         model = make_model(snakemake.wildcards.method, settings, snakemake.params.seed)
-        model.fit(read_matrix(source.X), read_matrix(source.Y))
+        checkpoint = Path(snakemake.output.model).with_name("chain.npz")
+        fit_resuming(model, read_matrix(source.X), read_matrix(source.Y), checkpoint)
         about = {key: cohort[key] for key in ("cohort", "title", "kind", "simulated", "n_samples")}
         about["method"] = snakemake.wildcards.method
         groups = read_tsv(source.groups, dtype=str).fillna("")

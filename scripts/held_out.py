@@ -6,7 +6,7 @@ from nard.comparison import held_out
 from nard.data.groups import own_inputs
 from nard.files import read_json, read_tsv, write_json, write_tsv
 from nard.jobs import job
-from nard.methods import make_model
+from nard.methods import METHODS, make_model
 from nard.results import read_matrix
 
 if __name__ == "__main__":
@@ -15,9 +15,10 @@ if __name__ == "__main__":
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
         # What was chosen on the whole data is kept: choosing λ and the kind of coefficients again in every fold would
         # cost many times as much and change little.
-        tuned = read_json(snakemake.input.fit)["tuned"]
+        method = snakemake.wildcards.method
+        fixed = {**read_json(snakemake.input.fit)["tuned"], **METHODS[method].predicting}
         likelihood, r2, shares = held_out(
-            lambda: make_model(snakemake.wildcards.method, snakemake.params.fit, snakemake.params.seed, **tuned),
+            lambda: make_model(method, snakemake.params.fit, snakemake.params.seed, **fixed),
             X,
             Y,
             own_inputs(groups, list(X), list(Y)),

@@ -113,7 +113,7 @@ def test_the_least_config_has_every_key():
 
 def test_defaults_are_filled_in_deeply_and_leave_what_is_there():
     found = validated(config(fit={"fdr": 0.1}, preprocessing={"impute": "knn"}, stability={"subsamples": 5}))
-    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "refit": "auto", "time_budget": 60}
+    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "refit": "auto", "time_budget": 300}
     assert found["preprocessing"]["impute"] == "knn"
     assert found["preprocessing"]["max_missing"] == 0.2
     assert found["stability"] == {"subsamples": 5, "fraction": 0.8}

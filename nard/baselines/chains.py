@@ -19,10 +19,14 @@ import numpy as np
 from nard.files import write_npz
 from nard.progress import SILENT, Watch
 
-__all__ = ["Chain", "effective_sample_size", "run_chain", "split_rhat"]
+__all__ = ["Chain", "OtherCheckpoint", "effective_sample_size", "fit_resuming", "run_chain", "split_rhat"]
 
 _SAVE_EVERY = 30.0  # seconds
 _COUNTS = ("n_burnin", "n_draws", "seconds")
+
+
+class OtherCheckpoint(ValueError):
+    """A checkpoint that was written for other data or parameters."""
 
 
 @dataclass
@@ -48,7 +52,9 @@ class Chain:
         with np.load(path) as stored:
             facts = json.loads(str(stored["facts"]))
             if facts["fingerprint"] != fingerprint:
-                raise ValueError(f"The checkpoint {path} is of other data or parameters: delete it, or name another.")
+                raise OtherCheckpoint(
+                    f"The checkpoint {path} is of other data or parameters: delete it, or name another."
+                )
             for name, value in self.state.items():
                 value[...] = stored[f"state_{name}"]
             self.trace = stored.get("trace")
@@ -106,6 +112,23 @@ def run_chain(
     if checkpoint is not None:
         chain.save(checkpoint, fingerprint)
     return chain
+
+
+def fit_resuming(model, X, Y, checkpoint: str | Path):
+    """Fits the model. A sampler keeps ``checkpoint`` while it runs, and goes on from it if an earlier run was killed.
+
+    A checkpoint of other data or parameters is of a run that the user has given up by changing them.
+    """
+    if "checkpoint" not in model.get_params():
+        return model.fit(X, Y)
+    model.set_params(checkpoint=checkpoint)
+    try:
+        model.fit(X, Y)
+    except OtherCheckpoint:
+        Path(checkpoint).unlink()
+        model.fit(X, Y)
+    Path(checkpoint).unlink(missing_ok=True)
+    return model
 
 
 def split_rhat(draws: np.ndarray) -> float:

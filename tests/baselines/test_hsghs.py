@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nard.baselines.chains import effective_sample_size
+from nard.baselines.chains import effective_sample_size, fit_resuming
 from nard.baselines.hsghs import HSGHS, draw_rows_tall, draw_rows_wide, initial_state, make_problem, sweep
 from nard.simulate import draw_residuals, make_regression
 
@@ -277,3 +277,18 @@ def test_verbose_tells_what_was_drawn(easy, capsys):
 def test_parameters_are_checked(easy, parameter, value):
     with pytest.raises(ValueError, match=f"{parameter} must be"):
         HSGHS(**{parameter: value}).fit(easy.X, easy.Y)
+
+
+def test_a_killed_fit_of_the_workflow_goes_on(easy, tmp_path):
+    path = tmp_path / "chain.npz"
+    HSGHS(30, 17, random_state=3, checkpoint=path).fit(easy.X, easy.Y)  # what a kill leaves behind
+    resumed = fit_resuming(HSGHS(30, 60, random_state=3), easy.X, easy.Y, path)
+    np.testing.assert_array_equal(resumed.coef_, HSGHS(30, 60, random_state=3).fit(easy.X, easy.Y).coef_)
+    assert not path.exists()
+
+
+def test_a_checkpoint_that_the_user_has_given_up_is_replaced(easy, tmp_path):
+    path = tmp_path / "chain.npz"
+    HSGHS(30, 17, random_state=3, checkpoint=path).fit(easy.X, easy.Y)
+    other = fit_resuming(HSGHS(30, 20, random_state=4), easy.X, easy.Y, path)
+    np.testing.assert_array_equal(other.coef_, HSGHS(30, 20, random_state=4).fit(easy.X, easy.Y).coef_)
