@@ -232,6 +232,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                 update=self.update,
                 order=self.order,
                 rng=np.random.default_rng(seed),
+                fallback=self._fallback(problem, rough, watch),
                 tol=self.tol,
                 max_iter=self.max_iter,
                 watch=watch,
@@ -394,6 +395,11 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                 UserWarning,
                 stacklevel=3,
             )
+
+    def _fallback(self, problem, rough, watch):
+        """Where a batch algorithm goes on from if it ends above it."""
+        batch = self.method in ("full", "surrogate")
+        return starting_state(problem, rough, "sequential", self.tol, watch) if batch else None
 
     def _tune(self, features, Y, problem, rough, seed, watch):
         """Sets lam_, lam_path_, refit_ and refit_scores_; ``problem`` is the whole data's at some λ."""

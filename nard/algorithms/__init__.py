@@ -100,13 +100,16 @@ def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float, 
 
 
 def minimise(
-    problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, **options
+    problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, fallback=None, **options
 ) -> Fit:
-    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and watch."""
+    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and watch.
+
+    ``fallback`` is where the batch algorithms end if they end above it: the state that the others start from.
+    """
     if method == "full":
-        return fit_full(problem, start, update=update, **options)
+        return fit_full(problem, start, update=update, fallback=fallback, **options)
     if method == "sequential":
         return fit_sequential(problem, start, order=order, rng=rng, **options)
     if method == "surrogate":
-        return fit_surrogate(problem, start, **options)
+        return fit_surrogate(problem, start, fallback=fallback, **options)
     return fit_hybrid(problem, start, **options)

@@ -39,6 +39,7 @@ __all__ = [
     "Problem",
     "State",
     "empty_state",
+    "objective_at",
     "posterior",
     "update_network",
 ]
@@ -192,11 +193,15 @@ def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Poster
     if form == "auto":
         form = "primal" if len(active) <= problem.n else "dual"
     if form == "primal":
+        # I + K^−½XᵀXK^−½, in place: with tens of thousands of inputs every copy is gigabytes.
         if problem.gram is not None:
-            gram = problem.gram[np.ix_(active, active)]
+            inner = problem.gram[np.ix_(active, active)]
+            inner *= root[:, None]
+            inner *= root
         else:
-            gram = problem.X[:, active].T @ problem.X[:, active]
-        inner = np.eye(len(active)) + gram * np.outer(root, root)
+            X = problem.X[:, active] * root
+            inner = X.T @ X
+        inner[np.diag_indices(len(inner))] += 1.0
         inverse, logdet = inverse_and_logdet(inner)
         xty = problem.xty(active)
         mean = root[:, None] * solve_spd(inner, inverse, root[:, None] * xty)
@@ -241,6 +246,12 @@ class Fit:
     @property
     def n_iter(self) -> int:
         return len(self.objective) - 1
+
+
+def objective_at(problem: Problem, state: State) -> float:
+    """J at a state."""
+    post = posterior(problem, state.alpha)
+    return problem.objective(post.logdet, post.scatter, state.alpha, state.network)
 
 
 def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLassoResult | None, tol: float):

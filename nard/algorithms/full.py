@@ -58,8 +58,20 @@ def _descend(problem, alpha, network, post, value, update):
     return alpha, post, value
 
 
-def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_iter=500, watch: Watch = SILENT) -> Fit:
-    """Batch descent on J from ``start``, whose α must be finite for every input that may enter in a batch step."""
+def fit_full(
+    problem: Problem,
+    start: State,
+    *,
+    update="mackay",
+    fallback: State | None = None,
+    tol=1e-4,
+    max_iter=500,
+    watch: Watch = SILENT,
+) -> Fit:
+    """Batch descent on J from ``start``, whose α must be finite for every input that may enter in a batch step.
+
+    For ``fallback`` see :func:`nard.algorithms.sequential.finish`.
+    """
     tolerance = tol * problem.scale
     alpha, network = start.alpha, start.network
     post = posterior(problem, alpha)
@@ -76,4 +88,4 @@ def fit_full(problem: Problem, start: State, *, update="mackay", tol=1e-4, max_i
         if settled and objective[-2] - value <= tolerance:
             break
         settled = settled or has_settled(problem, fell, tolerance, len(objective))
-    return finish(problem, State(alpha, network), objective, tol, max_iter, watch)
+    return finish(problem, State(alpha, network), objective, tol, max_iter, watch, fallback=fallback)

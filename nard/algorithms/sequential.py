@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms.coordinate import Coordinates, coordinates_at
-from nard.algorithms.evidence import Fit, Problem, State, update_network
+from nard.algorithms.evidence import Fit, Problem, State, objective_at, update_network
 from nard.progress import SILENT, Watch
 
 __all__ = ["MOST_USED", "finish", "fit_sequential", "has_settled", "sweep_inputs"]
@@ -72,11 +72,15 @@ def has_settled(problem: Problem, fell: float, tolerance: float, n_recorded: int
     return fell <= max(tolerance, _SETTLE_TOL * problem.scale) or n_recorded > _SETTLE_STEPS
 
 
-def finish(problem, state, objective, tol, max_iter, watch, *, bound=False) -> Fit:
+def finish(problem, state, objective, tol, max_iter, watch, *, bound=False, fallback: State | None = None) -> Fit:
     """The exact sweeps that end the other algorithms: inputs that they lost are re-admitted, J is stationary.
 
-    ``objective`` is what was recorded so far, values of an upper bound of J if ``bound``.
+    ``objective`` is what was recorded so far, values of an upper bound of J if ``bound``. An algorithm that has lost
+    its inputs may have made residual correlation of what they explain, and single inputs then no longer pay: so the
+    sweeps start from ``fallback``, the rough pass's inputs, where J is lower there.
     """
+    if fallback is not None and not watch.stopped:
+        state = min((state, fallback), key=lambda each: objective_at(problem, each))
     last = fit_sequential(problem, state, tol=tol, max_iter=max(1, max_iter - len(objective) + 1), watch=watch)
     recorded = last.objective if bound else last.objective[1:]
     return Fit(last.state, objective + recorded, last.converged, n_bound=len(objective) if bound else 0)

@@ -12,7 +12,8 @@ taken anew, smaller, as inputs are pruned.
 
 The bound is loose where inputs are correlated (ρ ≫ N): its minimum is then much sparser than J's, and may be the empty
 model. So the descent ends with exact sweeps on J, which also make the uncertainties honest; since J ≤ B, the recorded
-objective goes on falling.
+objective goes on falling. Where the model has become so sparse that J is lower at the rough pass's inputs, the sweeps
+start from these.
 """
 
 from __future__ import annotations
@@ -86,8 +87,16 @@ def _bound(problem, rho, W, alpha, scatter, network):
     return problem.objective(float(np.log1p(rho / alpha).sum()), ridge_scatter(scatter, W, alpha), alpha, network)
 
 
-def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, watch: Watch = SILENT) -> Fit:
-    """Descent on the bound B from the posterior mean at ``start``, then on J."""
+def fit_surrogate(
+    problem: Problem,
+    start: State,
+    *,
+    fallback: State | None = None,
+    tol=1e-4,
+    max_iter=500,
+    watch: Watch = SILENT,
+) -> Fit:
+    """Descent on the bound B from the posterior mean at ``start``, then on J, from ``fallback`` where that is lower."""
     prior, tolerance = problem.alpha_prior, tol * problem.scale
     network = start.network
     inputs = ActiveInputs(problem, np.flatnonzero(np.isfinite(start.alpha)))
@@ -134,4 +143,4 @@ def fit_surrogate(problem: Problem, start: State, *, tol=1e-4, max_iter=500, wat
         settled = settled or has_settled(problem, fell, tolerance, len(objective))
     found = np.full(problem.d, np.inf)
     found[inputs.index] = alpha
-    return finish(problem, State(found, network), objective, tol, max_iter, watch, bound=True)
+    return finish(problem, State(found, network), objective, tol, max_iter, watch, bound=True, fallback=fallback)

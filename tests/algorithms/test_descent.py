@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from problems import dense_objective, dense_posterior, random_problem, standardised
 
+from nard import NARD
 from nard.algorithms import METHODS, Data, RoughPass, State, minimise, starting_state
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import posterior, update_network
@@ -162,3 +163,18 @@ def test_interpolation_is_noticed_and_guarded_against(method):
 def test_there_is_no_guard_where_none_is_needed():
     for shape in ((100, 200, 40), (80, 30, 15)):
         assert random_problem(0, shape, relevant=0.1)[1].entry_threshold == 0
+
+
+@pytest.mark.parametrize("method", ["full", "surrogate"])
+def test_batch_algorithms_do_not_end_without_the_inputs_that_matter(method):
+    """Effects of very different size through many inputs: the surrogate's bound gives up all of them."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((80, 150))
+        W = np.zeros((100, 150))
+        for j in range(150):
+            W[rng.choice(100, 5, replace=False), j] = rng.standard_normal(5) * rng.choice([0.2, 1, 3])
+        Y = X @ W.T + rng.standard_normal((80, 100))
+        sequential, batch = (NARD(method=name, lam=0.3, refit=False).fit(X, Y) for name in ("sequential", method))
+        assert batch.objective_[-1] <= sequential.objective_[-1] + 1e-3 * Y.size
+        assert (np.diff(batch.objective_) <= 1e-8 * np.abs(batch.objective_[1:])).all()
