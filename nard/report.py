@@ -15,6 +15,7 @@ import yaml
 
 import nard
 from nard.captions import cohort_paragraph
+from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
 
 __all__ = ["CohortResults", "report_page"]
@@ -88,7 +89,7 @@ def report_page(
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Data": [_account(cohort.summary) for cohort in cohorts],
-        "Configuration": [{"code": yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)}],
+        "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
     for section, kinds in _FIGURES.items():
