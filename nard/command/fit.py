@@ -43,7 +43,7 @@ def add(commands) -> None:
     parser.add_argument(
         "--time-budget",
         type=_seconds,
-        default=60.0,
+        default=300.0,
         metavar="SECONDS",
         help="when a sampler (jrns, hsghs) stops; none lets it finish; default: %(default)g",
     )
