@@ -9,9 +9,9 @@ import pandas as pd
 from nard.data.pathways import OTHER
 from nard.methods import METHODS
 
-__all__ = ["cohort_paragraph", "origin"]
+__all__ = ["NAMES", "cohort_paragraph", "origin"]
 
-_NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
+NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
 
 
@@ -42,7 +42,7 @@ def cohort_paragraph(
     nodes: pd.DataFrame,
 ) -> str:
     """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
-    inputs, outputs = _NAMES[summary["kind"]]
+    inputs, outputs = NAMES[summary["kind"]]
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
