@@ -175,7 +175,7 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
     if config["reference"] not in config["methods"]:
         methods = ", ".join(config["methods"])
         yield f"`reference` is {config['reference']!r}, which is not among `methods` ({methods})."
-    for chapter in config.get("paper", {}).get("chapters") or []:
+    for chapter in (config["paper"] or {}).get("chapters") or []:
         if chapter not in CHAPTERS:
             yield f"`paper.chapters` has {chapter!r}; there are {', '.join(CHAPTERS)}."
     for name, cohort in config["cohorts"].items():

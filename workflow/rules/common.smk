@@ -225,7 +225,7 @@ def final_figures(config):
 
 def paper_chapters(config):
     """The experiments of the paper that the config asks for, in the order of the registry."""
-    if "paper" not in config:
+    if config["paper"] is None:
         return []
     asked = config["paper"]["chapters"]
     return [name for name in CHAPTERS if asked is None or name in asked]
