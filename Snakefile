@@ -39,6 +39,11 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 
+if paper_chapters(config):
+
+    include: "workflow/rules/paper.smk"
+
+
 onstart:
     hold_lock()
 

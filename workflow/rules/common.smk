@@ -14,6 +14,7 @@ from nard.config import cohort_files, methods_of, preprocessing_of, read_yaml, v
 from nard.data.downloads import xena_url
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
+from nard.experiments import CHAPTERS, figures_of
 from nard.methods import METHODS, minimise_j
 
 
@@ -222,5 +223,52 @@ def final_figures(config):
     ]
 
 
+def paper_chapters(config):
+    """The experiments of the paper that the config asks for, in the order of the registry."""
+    if config["paper"] is None:
+        return []
+    asked = config["paper"]["chapters"]
+    return [name for name in CHAPTERS if asked is None or name in asked]
+
+
+def paper_settings(config):
+    """What the runs of the paper's experiments depend on; which chapters there are is not among it."""
+    return {key: value for key, value in config["paper"].items() if key != "chapters"}
+
+
+def paper_figures(chapters):
+    return [
+        f"results/figures/{name}.{suffix}"
+        for chapter in chapters
+        for name in figures_of(chapter)
+        for suffix in ("png", "pdf")
+    ]
+
+
+def paper_tables(config):
+    return [f"results/tables/{chapter}.tsv" for chapter in paper_chapters(config)]
+
+
+def final_paper(config):
+    return [*paper_tables(config), *paper_figures(paper_chapters(config))]
+
+
+def paper_memory(wildcards):
+    """MB. The runs of a chapter and the job that watches them."""
+    return int(config["paper"]["gigabytes"] * 1000 + 1000)
+
+
+def all_cores(wildcards):
+    """Snakemake gives a job at most the cores that it has; a cluster's nodes have these at least."""
+    return workflow.cores or 8
+
+
 def final_outputs(config):
-    return ["results/report.html", *final_tables(config), *final_figures(config)]
+    reproduction = ["results/reproduction.md"] if paper_chapters(config) else []
+    return [
+        "results/report.html",
+        *final_tables(config),
+        *final_figures(config),
+        *final_paper(config),
+        *reproduction,
+    ]
