@@ -50,7 +50,15 @@ class Chapter:
     timed: bool = True
 
 
-CHAPTERS: dict[str, Chapter] = {}
+CHAPTERS: dict[str, Chapter] = {
+    "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
+    "air_quality": Chapter(
+        "The air of Beijing",
+        "nard.experiments.air_quality",
+        ("air_quality_network", "air_quality_humidity"),
+        timed=False,
+    ),
+}
 
 
 def chapter_module(name: str) -> ModuleType:
