@@ -41,6 +41,11 @@ include: "workflow/rules/report.smk"
 include: "workflow/rules/explorer.smk"
 
 
+if paper_chapters(config):
+
+    include: "workflow/rules/paper.smk"
+
+
 onstart:
     hold_lock()
 

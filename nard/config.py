@@ -15,6 +15,7 @@ from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
 from nard.data.errors import DataError
 from nard.data.names import nearest
+from nard.experiments import CHAPTERS
 
 __all__ = [
     "ConfigError",
@@ -184,9 +185,12 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
     if config["reference"] not in config["methods"]:
         methods = ", ".join(config["methods"])
         yield f"`reference` is {config['reference']!r}, which is not among `methods` ({methods})."
+    for chapter in (config["paper"] or {}).get("chapters") or []:
+        if chapter not in CHAPTERS:
+            yield f"`paper.chapters` has {chapter!r}; there are {', '.join(CHAPTERS)}."
     for name, cohort in config["cohorts"].items():
         place = f"cohorts.{name}"
-        if name in ("benchmarks", "comparison", "figures", "logs", "tables"):
+        if name in ("benchmarks", "comparison", "figures", "logs", "paper", "tables"):
             yield f"`{place}`: the name is taken by a folder of results; choose another."
         if cohort["source"] == "xena" and cohort["kind"] == "aging":
             yield f"`{place}`: Xena has no aging cohorts; use `kind: omics` or `source: files`."

@@ -45,6 +45,7 @@ _LEADS = {
     "held out from the fit.",
     "Against the truth": "Simulated cohorts have a known truth: the share of it that was found (TPR), and the share of "
     "false ones among the findings (FDR).",
+    "Paper": "The paper's tables and figures, ours beside theirs.",
     "Data": "What went in, what was left out, and why.",
 }
 
@@ -72,10 +73,11 @@ def report_page(
     folder: Path,
     config: Mapping,
     seconds: Mapping[tuple[str, str], float],
+    paper: Sequence[dict] = (),
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
 
-    ``seconds`` are the times of the fits by cohort and method.
+    ``seconds`` are the times of the fits by cohort and method; ``paper`` is the chapter about the paper's experiments.
 
     Every name that comes from data is escaped.
     """
@@ -88,6 +90,7 @@ def report_page(
         "Methods": [{"title": "Every fit", "table": _table(_comparison(tables, seconds))}],
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
+        "Paper": paper,
         "Data": [_account(cohort.summary) for cohort in cohorts],
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
 from nard.jobs import job
 from nard.report import CohortResults, report_page
@@ -17,6 +18,11 @@ if __name__ == "__main__":
             tuple(fit): float(read_tsv(path)["s"].iloc[0])
             for fit, path in zip(snakemake.params.fitted, source.times, strict=True)
         }
+        paper = report_parts(
+            snakemake.params.chapters,
+            {Path(path).stem: read_tsv(path) for path in source.paper_tables},
+            {Path(path).stem: Path(path) for path in source.paper_figures if path.endswith(".png")},
+        )
         page = report_page(
             [CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:])) for files in results],
             {Path(path).stem: read_tsv(path) for path in source.tables},
@@ -24,5 +30,6 @@ if __name__ == "__main__":
             Path(snakemake.scriptdir).parent / "workflow" / "report",
             snakemake.params.config,
             seconds,
+            paper,
         )
         write_text(page, snakemake.output[0])

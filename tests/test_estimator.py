@@ -256,6 +256,17 @@ def test_kernels_see_what_a_line_cannot(kernel, params):
     assert curved.predict(X[300:], return_std=True)[1].shape == (200, 3)
 
 
+@pytest.mark.parametrize("params", [None, {"n_components": 300}])
+def test_as_many_landmarks_as_samples_still_predict(params):
+    """In the landmarks' own basis every sample was explained by its own bump, and held-out R² was −0.006."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 11))
+    signal = np.column_stack([np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2, np.cos(X[:, 1]) * X[:, 2], 0.8 * X[:, 3]])
+    Y = signal + 0.5 * rng.standard_normal(signal.shape)
+    model = NARD(lam=0.1, kernel="rbf", kernel_params=params).fit(X[:300], Y[:300])
+    assert model.score(X[300:], Y[300:]) > 0.35
+
+
 def test_polynomial_features_keep_their_names(tables):
     X, Y = tables
     model = NARD(lam=0.1, refit=False, kernel="polynomial").fit(X[["gene 0", "gene 1"]], Y)

@@ -64,7 +64,7 @@ def circular_layout(nodes) -> dict:
 
 
 @house_style()
-def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None):
+def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, words=("proteins", "pathway")):
     """The strongest selected edges between proteins, drawn inside a circle of proteins grouped by pathway.
 
     Every cohort has the same layout, so that figures can be compared. A curve is an edge: blue for a positive and
@@ -86,6 +86,8 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None):
         The q-value up to which edges were selected, for the text.
     note : str, optional
         Stamped at the bottom.
+    words : (str, str), default=("proteins", "pathway")
+        What the nodes and their groups are, for the text.
 
     Returns
     -------
@@ -103,12 +105,12 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None):
     labelled = _labelled(places, radius, size, ends.value_counts())
 
     legend = chips_height(colours)
-    remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr)
+    remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr, words)
     if len(labelled) < len(places):
         remark += "; those with most edges are labelled"
     figure = page(legend + KEYS + SIDE, title=title, remarks=[remark], note=note)
     chips(figure, STRIP, colours, numbered=True)
-    _explain_edges(figure, STRIP + legend)
+    _explain_edges(figure, STRIP + legend, words[1])
     ax = axes_at(figure, (WIDTH - SIDE) / 2, STRIP + legend + KEYS, SIDE, SIDE)
     ax.set(xlim=(-SIDE / 2, SIDE / 2), ylim=(-SIDE / 2, SIDE / 2))
     ax.axis("off")
@@ -152,12 +154,13 @@ def _point(angle, radius=1.0) -> np.ndarray:
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
-def _what_is_shown(drawn, selected, within, fdr) -> str:
+def _what_is_shown(drawn, selected, within, fdr, words) -> str:
     if not selected:
         return f"no edges at q ≤ {fdr:g}"
     shown = f"strongest {drawn} of {selected}" if drawn < selected else f"all {selected}"
-    kinds = f"{within} within a pathway, {drawn - within} across pathways"
-    return f"{shown} edges shown (q ≤ {fdr:g}): {kinds}; proteins without an edge here are faded"
+    nodes, group = words
+    kinds = f"{within} within a {group}, {drawn - within} across {group}s"
+    return f"{shown} edges shown (q ≤ {fdr:g}): {kinds}; {nodes} without an edge here are faded"
 
 
 def _label_size(places) -> tuple[float, float]:
@@ -242,13 +245,13 @@ def _stroke(weight) -> dict:
     return {**sign, "linewidth": 0.4 + 4.0 * abs(weight)}
 
 
-def _explain_edges(figure, bottom):
+def _explain_edges(figure, bottom, group):
     """One line: sign, width, and opacity of the edges."""
     ax = axes_at(figure, MARGIN, bottom, WIDTH - 2 * MARGIN, KEYS)
     ax.set(xlim=(0, WIDTH - 2 * MARGIN), ylim=(0, KEYS))
     ax.axis("off")
     widths = [(f"{weight:g}", {"linewidth": _stroke(weight)["linewidth"]}) for weight in (0.1, 0.3, 0.6)]
-    opacities = [("within a pathway,", WITHIN), ("across", ACROSS)]
+    opacities = [(f"within a {group},", WITHIN), ("across", ACROSS)]
     entries = [
         ("positive", _stroke(0.3)),
         ("negative", _stroke(-0.3)),

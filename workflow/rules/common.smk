@@ -15,6 +15,7 @@ from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
+from nard.experiments import CHAPTERS, figures_of
 from nard.methods import METHODS, minimise_j
 
 
@@ -224,6 +225,54 @@ def final_figures(config):
     ]
 
 
+def paper_chapters(config):
+    """The experiments of the paper that the config asks for, in the order of the registry."""
+    if config["paper"] is None:
+        return []
+    asked = config["paper"]["chapters"]
+    return [name for name in CHAPTERS if asked is None or name in asked]
+
+
+def paper_settings(config):
+    """What the runs of the paper's experiments depend on; which chapters there are is not among it."""
+    return {key: value for key, value in config["paper"].items() if key != "chapters"}
+
+
+def paper_figures(chapters):
+    return [
+        f"results/figures/{name}.{suffix}"
+        for chapter in chapters
+        for name in figures_of(chapter)
+        for suffix in ("png", "pdf")
+    ]
+
+
+def paper_tables(config):
+    return [f"results/tables/{chapter}.tsv" for chapter in paper_chapters(config)]
+
+
+def final_paper(config):
+    return [*paper_tables(config), *paper_figures(paper_chapters(config))]
+
+
+def paper_memory(wildcards):
+    """MB. The runs of a chapter and the job that watches them."""
+    return int(config["paper"]["gigabytes"] * 1000 + 1000)
+
+
+def all_cores(wildcards):
+    """Snakemake gives a job at most the cores that it has; a cluster's nodes have these at least."""
+    return workflow.cores or 8
+
+
 def final_outputs(config):
     explorers = ["results/explorer.html", *(f"results/{cohort}/explorer.html" for cohort in config["cohorts"])]
-    return ["results/report.html", *explorers, *final_tables(config), *final_figures(config)]
+    reproduction = ["results/reproduction.md"] if paper_chapters(config) else []
+    return [
+        "results/report.html",
+        *explorers,
+        *final_tables(config),
+        *final_figures(config),
+        *final_paper(config),
+        *reproduction,
+    ]

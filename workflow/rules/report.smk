@@ -14,6 +14,8 @@ rule report:
         ),
         nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=config["cohorts"], method=config["reference"]),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
+        paper_tables=paper_tables(config),
+        paper_figures=paper_figures(paper_chapters(config)),
     output:
         "results/report.html",
     log:
@@ -28,6 +30,7 @@ rule report:
     params:
         config=without_secrets(config),
         fitted=fits_of(config["cohorts"]),
+        chapters=paper_chapters(config),
     message:
         "Writing results/report.html"
     script:

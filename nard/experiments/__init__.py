@@ -1,0 +1,71 @@
+"""The paper's experiments: every table and figure, ours beside the paper's. A new chapter is one module and one entry.
+
+A chapter's module has
+
+- ``runs(settings) -> list[dict]``: the description of every run, from the config's section `paper`. Each is JSON and
+  all that its run depends on (seed, sizes, method, files); ``name`` is unique and the name of a file. With ``seconds``
+  it may ask for a tighter limit of time than the config's.
+- ``run(spec) -> dict``: does one run, in a process of its own; numbers, text, lists and dicts only. It raises
+  :class:`CannotRun` with a sentence if the run is not even worth starting.
+- ``table(results) -> DataFrame``: ours, and the paper's in columns ``paper_…``. ``results`` are the records of
+  :mod:`nard.experiments.running`, in the order of ``runs``.
+- ``figure(table, results) -> Figure``, or a dict with a figure for each name in the entry's ``figures``.
+- ``remarks(table) -> list[str]``: plain sentences computed from the table as it is in its file.
+- ``READINGS``: what the paper leaves open, and how we read it; paragraphs of text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["CHAPTERS", "CannotRun", "Chapter", "chapter_module", "figures_of"]
+
+
+class CannotRun(Exception):
+    """A run that would not end within its limits, or that lacks its data; the text says why."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A table or figure of the paper.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    path : str
+        Module.
+    figures : tuple of str
+        Names of its figures; empty if there is one, which goes by the chapter's name.
+    timed : bool
+        Whether its times count: then its runs go one by one, each with all cores, else as many at once as there are
+        cores, with one thread each.
+    """
+
+    title: str
+    path: str
+    figures: tuple[str, ...] = ()
+    timed: bool = True
+
+
+CHAPTERS: dict[str, Chapter] = {
+    "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
+    "air_quality": Chapter(
+        "The air of Beijing",
+        "nard.experiments.air_quality",
+        ("air_quality_network", "air_quality_humidity"),
+        timed=False,
+    ),
+}
+
+
+def chapter_module(name: str) -> ModuleType:
+    """The module of a chapter."""
+    return import_module(CHAPTERS[name].path)
+
+
+def figures_of(name: str) -> tuple[str, ...]:
+    """The names of a chapter's figures."""
+    return CHAPTERS[name].figures or (name,)

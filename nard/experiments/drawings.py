@@ -1,0 +1,91 @@
+"""Drawings that several chapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from nard.figures.page import axes_at, page
+from nard.figures.style import MARGIN, MUTED, NEGATIVE, POSITIVE, STRIP, WIDTH, house_style, plain, shorten, text_width
+from nard.figures.traces import COLOURS, MARKERS
+
+__all__ = ["plot_dots", "plot_intervals"]
+
+_ROW, _AXIS, _LEGEND = 0.2, 0.4, 0.2
+
+
+@house_style()
+def plot_intervals(
+    labels: Sequence[str],
+    values: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    title: str,
+    what: str,
+    remarks: Sequence[str] = (),
+    note: str | None = None,
+) -> Figure:
+    """A value with its interval in every row; those whose interval holds zero are hollow, missing ones say so."""
+    left = MARGIN + max(text_width(shorten(label)) for label in labels) + 0.15
+    figure = page(_ROW * len(labels) + _AXIS, title=title, remarks=remarks, note=note)
+    ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, _ROW * len(labels))
+    ax.axvline(0, color=MUTED, linewidth=0.6)
+    for row, (value, a, b) in enumerate(zip(values, low, high, strict=True)):
+        if not np.isfinite(value):
+            ax.annotate("no result", (0, row), (4, 0), textcoords="offset points", va="center", color=MUTED)
+            continue
+        colour = POSITIVE if value > 0 else NEGATIVE
+        ax.plot([a, b], [row, row], color=colour, linewidth=1.4)
+        clear = a > 0 or b < 0
+        ax.plot(
+            value,
+            row,
+            "o" if value > 0 else "s",
+            color=colour,
+            markerfacecolor=colour if clear else "white",
+            markersize=5,
+        )
+    _rows(ax, labels, what)
+    return figure
+
+
+@house_style()
+def plot_dots(
+    labels: Sequence[str],
+    series: dict[str, Sequence[float]],
+    *,
+    title: str,
+    what: str,
+    floor: float | None = None,
+    remarks: Sequence[str] = (),
+    note: str | None = None,
+) -> Figure:
+    """A dot for every series in every row; values below ``floor`` stand at it as arrows."""
+    left = MARGIN + max(text_width(shorten(label, 34)) for label in labels) + 0.15
+    figure = page(1.4 * _ROW * len(labels) + _AXIS + 2 * _LEGEND, title=title, remarks=remarks, note=note)
+    ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, 1.4 * _ROW * len(labels))
+    ax.axvline(0, color=MUTED, linewidth=0.6)
+    for rank, (name, values) in enumerate(series.items()):
+        values = np.asarray(values, dtype=float)
+        style = {"color": COLOURS[rank % len(COLOURS)], "linestyle": "none", "markersize": 4.5, "alpha": 0.9}
+        low = values < (-np.inf if floor is None else floor)
+        shown = np.where(low, np.nan, values)
+        ax.plot(shown, np.arange(len(values)), MARKERS[rank % len(MARKERS)], label=plain(name), **style)
+        if low.any():
+            ax.plot(np.full(low.sum(), floor), np.flatnonzero(low), "$←$", **style)
+    _rows(ax, labels, what, 34)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, frameon=False, borderaxespad=0.2, handletextpad=0.2)
+    return figure
+
+
+def _rows(ax, labels, what, longest=24):
+    ax.set_yticks(range(len(labels)), [plain(shorten(label, longest)) for label in labels])
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_xlabel(what)
+    ax.grid(axis="x")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)

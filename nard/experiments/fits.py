@@ -1,0 +1,113 @@
+"""One fit as numbers that a record can hold, and sets of findings that records can be compared by.
+
+A finding is a whole number: input · m + output for an association, i · m + j with i < j for an edge.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+
+from nard.comparison import jaccard
+from nard.methods import METHODS, make_model
+
+__all__ = ["FDR", "VARIANTS", "done", "edge_frame", "fit", "found", "overlap", "title", "universal_lam", "warm_up"]
+
+FDR = 0.05
+VARIANTS = ("full", "sequential", "surrogate", "hybrid")
+# What the runs of these chapters choose unless they say otherwise.
+_SETTINGS = {"lam": "cv", "fdr": FDR, "refit": "auto", "time_budget": None}
+
+
+def universal_lam(n: int, m: int) -> float:
+    """sqrt(ln m / N), for data on which cross-validation of λ would take most of the hour."""
+    return float(np.sqrt(np.log(m) / n))
+
+
+def title(method: str) -> str:
+    """The name of a method in tables: the full batch algorithm is what the paper calls NARD."""
+    return "NARD" if method == "full" else METHODS[method].title
+
+
+def fit(method: str, X: pd.DataFrame, Y: pd.DataFrame, seed: int = 0, fixed: Mapping | None = None, **settings):
+    """A fitted model and its seconds; ``settings`` are those of the config's section `fit`, ``fixed`` its arguments."""
+    model = make_model(method, {**_SETTINGS, **settings}, seed, **(fixed or {}))
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        # A record says whether the fit converged.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    return model, time.perf_counter() - started
+
+
+def warm_up(method: str) -> None:
+    """Compiles what is compiled at the first fit, so that it is not timed."""
+    rng = np.random.default_rng(0)
+    X, Y = (pd.DataFrame(rng.standard_normal((40, k))) for k in (6, 4))
+    fit(method, X, Y, lam=0.1, refit=False, time_budget=0.5)
+
+
+def found(model, seconds: float, *, partials: bool = False) -> dict:
+    """The findings of a fitted model, and how it got there; with the partial correlations of the edges if asked for."""
+    d, m = model.coef_.shape[1], model.coef_.shape[0]
+    inputs = {name: j for j, name in enumerate(model.feature_labels_)}
+    outputs = {name: i for i, name in enumerate(model.target_labels_)}
+    associations = model.associations(FDR, selected_only=True)
+    edges = model.edges(FDR)
+    edges = edges[edges["selected"]]
+    columns = associations["feature"].map(inputs).to_numpy(dtype=int)
+    rows = associations["target"].map(outputs).to_numpy(dtype=int)
+    pairs = np.sort([edges["source"].map(outputs), edges["target"].map(outputs)], axis=0).astype(int).reshape(2, -1)
+    codes = pairs[0] * m + pairs[1]
+    order = np.argsort(codes)
+    out = {
+        "n_features": d,
+        "n_targets": m,
+        "fit_seconds": seconds,
+        "associations": np.sort(columns * m + rows).tolist(),
+        "edges": codes[order].tolist(),
+        "features": int(model.relevance(FDR)["selected"].sum()),
+        "steps": int(getattr(model, "n_iter_", 0)) or None,
+        "converged": bool(getattr(model, "converged_", True)),
+        "draws": int(getattr(model, "n_draws_", 0)) or None,
+        "lam": float(model.lam_) if hasattr(model, "lam_") else None,
+        "refit": bool(model.refit_) if hasattr(model, "refit_") else None,
+    }
+    if partials:
+        out["partial_correlations"] = edges["partial_correlation"].to_numpy()[order].round(6).tolist()
+    return out
+
+
+def edge_frame(result: Mapping, names: Sequence[str]) -> pd.DataFrame:
+    """The selected edges of a result with partial correlations, as the figures take them."""
+    codes = np.array(result["edges"], dtype=int)
+    names = np.array(names, dtype=object)
+    return pd.DataFrame(
+        {
+            "source": names[codes // len(names)],
+            "target": names[codes % len(names)],
+            "partial_correlation": result["partial_correlations"],
+            "selected": np.ones(len(codes), dtype=bool),
+        }
+    )
+
+
+def done(results: Sequence[Mapping], **wanted) -> list[Mapping]:
+    """The records with a result whose specs have these values."""
+    return [
+        record
+        for record in results
+        if record["status"] == "done" and all(record["spec"].get(key) == value for key, value in wanted.items())
+    ]
+
+
+def overlap(a: Mapping | None, b: Mapping | None, what: str) -> float:
+    """Jaccard index of the findings of two records; nothing if one of them has no result or is the other."""
+    if a is None or b is None or a is b:
+        return float("nan")
+    return jaccard(a["result"][what], b["result"][what])
