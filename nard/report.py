@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +12,12 @@ import jinja2
 import pandas as pd
 import yaml
 
-import nard
 from nard.captions import cohort_paragraph
 from nard.data.ledger import dropped_lines
+from nard.methods_section import MethodsSection, software_versions
 
 __all__ = ["CohortResults", "report_page"]
 
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 _STRONGEST = 15
 
 # Figures by section: how the file's name begins, its caption, and what the figure is called.
@@ -45,6 +43,7 @@ _LEADS = {
     "Against the truth": "Simulated cohorts have a known truth: the share of it that was found (TPR), and the share of "
     "false ones among the findings (FDR).",
     "Data": "What went in, what was left out, and why.",
+    "For your paper": "A Methods section from this run, also in results/methods.md; square brackets are for you.",
 }
 
 
@@ -71,10 +70,11 @@ def report_page(
     folder: Path,
     config: Mapping,
     seconds: Mapping[tuple[str, str], float],
+    section: MethodsSection,
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
 
-    ``seconds`` are the times of the fits by cohort and method.
+    ``seconds`` are the times of the fits by cohort and method, ``section`` is the Methods section for a paper.
 
     Every name that comes from data is escaped.
     """
@@ -88,6 +88,7 @@ def report_page(
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Data": [_account(cohort.summary) for cohort in cohorts],
+        "For your paper": [{"paragraphs": section.paragraphs, "points": section.references}],
         "Configuration": [{"code": yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
@@ -189,13 +190,7 @@ def _recovery(recovery: pd.DataFrame) -> list[dict]:
 
 
 def _software() -> pd.DataFrame:
-    versions = {"nard": nard.__version__}
-    for package in _PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return pd.DataFrame(versions.items(), columns=["package", "version"])
+    return pd.DataFrame(software_versions().items(), columns=["package", "version"])
 
 
 def _table(table: pd.DataFrame) -> dict:

@@ -16,6 +16,7 @@ rule report:
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
     output:
         "results/report.html",
+        methods="results/methods.md",
     log:
         "results/logs/report.log",
     benchmark:
