@@ -146,11 +146,10 @@ def _example():
     """The findings of a small simulated cohort, as the workflow writes them: nodes and edges."""
     from nard import NARD
     from nard.data.cohort import prepare_omics
-    from nard.data.groups import pathway_groups
+    from nard.data.groups import coloured, pathway_groups
     from nard.data.pathways import read_pathways
     from nard.data.simulated import simulate_omics
     from nard.data.tables import Table
-    from nard.figures import pathway_colours
     from nard.results import node_table
 
     pathways = read_pathways().restricted(_EXAMPLE["pathways"])
@@ -160,8 +159,7 @@ def _example():
     prepared = prepare_omics(tables, dict.fromkeys(made, "simulated"), pathways, options)
     edges = NARD(lam=_EXAMPLE["lam"], refit=True, random_state=0).fit(prepared.X, prepared.Y).edges()
     groups = pathway_groups(prepared.X.columns, prepared.Y.columns, pathways)
-    groups["colour"] = groups["pathway"].map(pathway_colours(pathways.names))
-    return node_table(groups, edges), edges
+    return node_table(coloured(groups, pathways.names), edges), edges
 
 
 def _picture() -> bytes:

@@ -19,6 +19,7 @@ __all__ = [
     "jaccard_table",
     "recovery",
     "selection_frequency",
+    "truth_among",
 ]
 
 KINDS = ("associations", "edges")
@@ -100,6 +101,20 @@ def recovery(found: Collection, true: Collection, universe: int) -> dict[str, fl
         "tpr": hits / len(true) if true else float("nan"),
         "fdr": (len(found) - hits) / max(len(found), 1),
         "fpr": (len(found) - hits) / max(universe - len(true), 1),
+    }
+
+
+def truth_among(
+    associations: pd.DataFrame, edges: pd.DataFrame, inputs: Collection[str], outputs: Collection[str]
+) -> dict[str, tuple[frozenset, int]]:
+    """The truth about the features that were fitted, and the number of candidates, by kind."""
+    associations = associations[associations["feature"].isin(inputs) & associations["target"].isin(outputs)]
+    edges = edges[edges["source"].isin(outputs) & edges["target"].isin(outputs)]
+    d, m = len(inputs), len(outputs)
+    return {
+        "features": (feature_set(associations), d),
+        "associations": (association_set(associations), d * m),
+        "edges": (edge_set(edges), m * (m - 1) // 2),
     }
 
 

@@ -12,6 +12,7 @@ import jsonschema
 import yaml
 
 from nard.data.blocks import simulated_blocks
+from nard.data.downloads import masked
 from nard.data.errors import DataError
 from nard.data.names import nearest
 
@@ -25,6 +26,7 @@ __all__ = [
     "resolve",
     "schema",
     "validated",
+    "without_secrets",
 ]
 
 
@@ -84,6 +86,12 @@ def validated(config: Mapping, where: str = "config") -> dict:
     if problems:
         raise ConfigError(f"{where}: {len(problems)} to correct\n" + "\n".join(f"  - {line}" for line in problems))
     return config
+
+
+def without_secrets(config: Mapping) -> dict:
+    """The configuration as reports and records may show it: a mirror's address may hold a password."""
+    mirror = config.get("mirror")
+    return {**config, "mirror": masked(mirror)} if isinstance(mirror, str) else dict(config)
 
 
 def preprocessing_of(config: Mapping, cohort: str) -> dict:
@@ -158,6 +166,8 @@ def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
         yield f"`{place}` is {error.instance!r}: {resolve(error.schema).get('description', error.message)}"
     elif "propertyNames" in error.absolute_schema_path:
         yield f"the name {error.instance!r} in `{place}`: use letters, digits, - and _ only, since it names a folder."
+    elif place == "mirror":
+        yield f"`mirror` is {masked(str(error.instance))!r}: expected file:///…, http://… or https://…, or null."
     else:
         yield f"`{place}` is {error.instance!r}: {error.message}"
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import networkx as nx
 import pandas as pd
 
-__all__ = ["findings_graph"]
+__all__ = ["findings_graph", "readable_as_xml"]
+
+# XML 1.0 has no way to write these, not even escaped.
+_NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 def findings_graph(targets, edges: pd.DataFrame, associations: pd.DataFrame | None = None) -> nx.Graph:
@@ -26,6 +31,18 @@ def findings_graph(targets, edges: pd.DataFrame, associations: pd.DataFrame | No
             graph.add_node(node, label=str(row.feature), kind="feature")
             _connect(graph, node, row.target, "association", row.weight, row.qvalue)
     return graph
+
+
+def readable_as_xml(graph: nx.Graph) -> nx.Graph:
+    """A copy in which characters that XML cannot hold are written as their codes, such as \\x01."""
+    graph = nx.relabel_nodes(graph, _without_control)
+    for attributes in graph.nodes.values():
+        attributes.update({key: _without_control(value) for key, value in attributes.items()})
+    return graph
+
+
+def _without_control(value):
+    return _NO_XML.sub(lambda found: rf"\x{ord(found[0]):02x}", value) if isinstance(value, str) else value
 
 
 def _connect(graph, source, target, kind, weight, qvalue):

@@ -13,6 +13,7 @@ import pandas as pd
 import yaml
 
 from nard.captions import cohort_paragraph
+from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
 from nard.methods_section import MethodsSection, software_versions
 
@@ -70,11 +71,11 @@ def report_page(
     folder: Path,
     config: Mapping,
     seconds: Mapping[tuple[str, str], float],
-    section: MethodsSection,
+    paper: MethodsSection,
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
 
-    ``seconds`` are the times of the fits by cohort and method, ``section`` is the Methods section for a paper.
+    ``seconds`` are the times of the fits by cohort and method, ``paper`` is the Methods section for a paper.
 
     Every name that comes from data is escaped.
     """
@@ -88,8 +89,8 @@ def report_page(
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Data": [_account(cohort.summary) for cohort in cohorts],
-        "For your paper": [{"paragraphs": section.paragraphs, "points": section.references}],
-        "Configuration": [{"code": yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)}],
+        "For your paper": [{"paragraphs": paper.paragraphs, "points": paper.references}],
+        "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
     for section, kinds in _FIGURES.items():

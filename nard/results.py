@@ -8,9 +8,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from nard.files import atomic, read_tsv, write_json, write_npz, write_tsv
+from nard.cx2 import cx2_text
+from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
 from nard.methods import tuned_settings
-from nard.networks import findings_graph
+from nard.networks import findings_graph, readable_as_xml
 
 __all__ = ["node_table", "read_matrix", "write_fit"]
 
@@ -28,7 +29,7 @@ def read_matrix(path: str | Path) -> pd.DataFrame:
     """X or Y as the preparation wrote it: samples × features."""
     header = list(read_tsv(path, header=None, nrows=1, dtype=str).iloc[0])
     # The names are set afterwards, since pandas would change one that occurs twice, or is that of the index.
-    values = read_tsv(path, header=None, skiprows=1, index_col=0, dtype={0: str})
+    values = read_tsv(path, header=None, skiprows=1, index_col=0, dtype={0: str}, float_precision="round_trip")
     return values.set_axis(header[1:], axis=1).rename_axis(header[0])
 
 
@@ -86,13 +87,16 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
         features=np.array(model.feature_labels_, dtype=str),
         targets=np.array(model.target_labels_, dtype=str),
     )
-    write_graph(nodes, groups, edges, associations, paths["graph"])
+    graph = placed_graph(nodes, groups, edges, associations)
+    with atomic(paths["graph"]) as part:
+        nx.write_graphml(readable_as_xml(graph), part)
+    write_text(cx2_text(graph, f"{about['title']}: {about['method']}"), paths["cx2"])
     write_json(summary, paths["fit"])
     return summary
 
 
-def write_graph(nodes, groups, edges, associations, path) -> None:
-    """GraphML of the selected findings, with the positions and colours of the network figure."""
+def placed_graph(nodes, groups, edges, associations) -> nx.Graph:
+    """The selected findings, with the positions and colours of the network figure."""
     from nard.figures.network import circular_layout
 
     graph = findings_graph(nodes["id"], edges, associations)
@@ -113,8 +117,7 @@ def write_graph(nodes, groups, edges, associations, path) -> None:
         attributes.update(
             x=round(1000 * float(x), 1), y=round(1000 * float(y), 1), r=red, g=green, b=blue, colour=colour
         )
-    with atomic(path) as part:
-        nx.write_graphml(graph, part)
+    return graph
 
 
 def _scalar(value):

@@ -1,6 +1,7 @@
 """The files of one cohort, read and prepared before any fit: what is there, what is left out, what to change."""
 
 from nard.check import check_cohort
+from nard.data.h5 import with_parts
 from nard.files import write_json
 from nard.jobs import job
 
@@ -9,7 +10,7 @@ if __name__ == "__main__":
         found = check_cohort(
             snakemake.wildcards.cohort,
             snakemake.params.settings,
-            {**snakemake.params.files, **dict(snakemake.input.items())},
+            with_parts(snakemake.params.files, dict(snakemake.input.items())),
             snakemake.params.pathways,
             snakemake.params.use_pathways,
         )

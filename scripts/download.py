@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from nard.data.downloads import fetch
+from nard.data.downloads import fetch, xena_url
 from nard.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        fetch(snakemake.params.url, Path(snakemake.output[0]), sha256=snakemake.params.sha256)
+        # Parameters are kept by Snakemake, so the address there lacks the password that a mirror's may have.
+        url = xena_url(snakemake.wildcards.cancer, snakemake.wildcards.dataset, snakemake.config["mirror"])
+        fetch(url, Path(snakemake.output[0]), sha256=snakemake.params.sha256)

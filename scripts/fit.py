@@ -1,18 +1,16 @@
 """One method fitted to one cohort: tables of findings, graph, trace, model."""
 
 from nard.files import read_json, read_tsv
+from nard.fitting import fitted_model, write_model
 from nard.jobs import job
-from nard.methods import make_model
-from nard.results import read_matrix, write_fit
+from nard.results import read_matrix
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
-        source, settings = snakemake.input, snakemake.params.fit
-        cohort = read_json(source.summary)
-        model = make_model(snakemake.wildcards.method, settings, snakemake.params.seed)
-        model.fit(read_matrix(source.X), read_matrix(source.Y))
-        about = {key: cohort[key] for key in ("cohort", "title", "kind", "simulated", "n_samples")}
-        about["method"] = snakemake.wildcards.method
+        source, method, settings = snakemake.input, snakemake.wildcards.method, snakemake.params.fit
+        X, Y = read_matrix(source.X), read_matrix(source.Y)
+        model = fitted_model(method, settings, snakemake.params.seed, X, Y)
         groups = read_tsv(source.groups, dtype=str).fillna("")
-        summary = write_fit(model, settings["fdr"], groups, about, dict(snakemake.output.items()))
+        about = read_json(source.summary)
+        summary = write_model(model, method, settings, len(X), groups, about, dict(snakemake.output.items()))
         log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])

@@ -1,9 +1,9 @@
 """X and Y of one cohort, the groups of their features, and the account of what was left out."""
 
 from nard.check import load_pathways, prepare_cohort
-from nard.data.groups import block_groups, pathway_groups
+from nard.data.groups import block_groups, coloured, pathway_groups
+from nard.data.h5 import with_parts
 from nard.data.pathways import OTHER
-from nard.figures.style import pathway_colours
 from nard.files import write_json, write_tsv
 from nard.jobs import job
 
@@ -11,7 +11,7 @@ if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         settings, output = snakemake.params.settings, snakemake.output
         pathways = load_pathways(snakemake.params.pathways, snakemake.params.use_pathways)
-        prepared = prepare_cohort(settings, dict(snakemake.input.items()), pathways)
+        prepared = prepare_cohort(settings, with_parts(snakemake.params.files, dict(snakemake.input.items())), pathways)
         X, Y = prepared.X, prepared.Y
         if settings["kind"] == "aging":
             groups = block_groups(X.columns, Y.columns, settings)
@@ -19,8 +19,7 @@ if __name__ == "__main__":
         else:
             groups = pathway_groups(X.columns, Y.columns, pathways)
             names = [*pathways.names, OTHER]
-        # Colours by the whole list of pathways, so that one that a cohort lacks does not shift those of the others.
-        groups["colour"] = groups["pathway"].map(pathway_colours(names))
+        groups = coloured(groups, names)
         write_tsv(X.rename_axis("sample"), output.X, index=True)
         write_tsv(Y.rename_axis("sample"), output.Y, index=True)
         write_tsv(groups, output.groups)

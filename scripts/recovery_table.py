@@ -2,30 +2,21 @@
 
 import pandas as pd
 
-from nard.comparison import association_set, edge_set, feature_set, recovery
+from nard.comparison import association_set, edge_set, feature_set, recovery, truth_among
 from nard.files import read_tsv, write_tsv
 from nard.jobs import job
 
 
-def truth_among(associations: pd.DataFrame, edges: pd.DataFrame, groups: pd.DataFrame) -> dict[str, tuple]:
-    """The truth about the features that the preparation kept, and the number of candidates, by kind."""
-    inputs = set(groups.loc[groups["side"] == "inputs", "name"])
-    outputs = set(groups.loc[groups["side"] == "outputs", "name"])
-    associations = associations[associations["feature"].isin(inputs) & associations["target"].isin(outputs)]
-    edges = edges[edges["source"].isin(outputs) & edges["target"].isin(outputs)]
-    d, m = len(inputs), len(outputs)
-    return {
-        "features": (feature_set(associations), d),
-        "associations": (association_set(associations), d * m),
-        "edges": (edge_set(edges), m * (m - 1) // 2),
-    }
+def names_in(groups: pd.DataFrame) -> list[pd.Series]:
+    """The inputs and the outputs that the preparation kept."""
+    return [groups.loc[groups["side"] == side, "name"] for side in ("inputs", "outputs")]
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         source, cohorts = snakemake.input, snakemake.params.cohorts
         truths = {
-            cohort: truth_among(read_tsv(associations), read_tsv(edges), read_tsv(groups))
+            cohort: truth_among(read_tsv(associations), read_tsv(edges), *map(set, names_in(read_tsv(groups))))
             for cohort, associations, edges, groups in zip(
                 cohorts, source.true_associations, source.true_edges, source.groups, strict=True
             )

@@ -1,10 +1,243 @@
 """The command line."""
 
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from cohorts import N, raw_tables, write
 
-from nard.__main__ import main
+import nard
+from nard.command import main
+from nard.config import load_config, schema
+from nard.files import read_tsv
+from nard.fitting import FIT_FILES
+
+PATHWAYS = ["Apoptosis", "Cell-cycle"]
+QUICK = ["--lam", "0.1", "--refit", "true"]
+
+
+def said(capsys, *arguments, code=0):
+    """What a command prints to standard output and to standard error."""
+    assert main([str(argument) for argument in arguments]) == code
+    return capsys.readouterr()
+
+
+def refused(capsys, *arguments):
+    """What a command says of wrong usage."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    assert stopped.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """A small simulated cohort, and one fit of it."""
+    folder = tmp_path_factory.mktemp("demo")
+    assert main(["simulate", "-o", str(folder), "--samples", "60", "--pathways", *PATHWAYS]) == 0
+    tables = [str(folder / f"{side}.tsv.gz") for side in ("inputs", "outputs")]
+    assert main(["fit", *tables, "-o", str(folder / "fit"), *QUICK]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tables(demo):
+    return demo / "inputs.tsv.gz", demo / "outputs.tsv.gz"
+
+
+# What all commands have in common
+
+
+def test_help_comes_at_once_and_without_the_numerics():
+    code = (
+        "import sys\nfrom nard.command import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'numpy', 'pandas', 'sklearn', 'numba', 'matplotlib', 'snakemake'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    for command in ("fit", "check", "init", "simulate", "compare", "plot"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize("command", ["fit", "check", "init", "simulate", "compare", "plot"])
+def test_every_command_has_help_with_examples(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    assert f"examples:\n  nard {command} " in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"nard {nard.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["fit", "x", "y"], "-o/--output"),
+        (["fit", "x", "y", "-o", "z", "--lam", "-1"], "'-1' is not cv, ebic or a number of at least 0"),
+        (["fit", "x", "y", "-o", "z", "--lam", "nan"], "'nan' is not cv"),
+        (["fit", "x", "y", "-o", "z", "--fdr", "1"], "'1' is not a number between 0 and 1"),
+        (["fit", "x", "y", "-o", "z", "--seed", "0.5"], "'0.5' is not a whole number"),
+        (["fit", "x", "y", "-o", "z", "--method", "sequentiel"], "invalid choice: 'sequentiel'"),
+        (["check", "a", "b", "c"], "one config or two tables, not 3 files"),
+        (["compare", "a"], "two folders or more"),
+        (["compare", "a", "a"], "named twice"),
+        (["init", "p", "--inputs", "x"], "--inputs and --outputs go together"),
+        (["init", "p", "--inputs", "x", "--outputs", "y", "--adjust", "age"], "--adjust needs --covariates"),
+        (["init", "p", "--covariates", "c"], "need --inputs and --outputs"),
+    ],
+)
+def test_wrong_usage(arguments, message, capsys):
+    assert message in refused(capsys, *arguments)
+
+
+def test_ctrl_c_is_tidy(tables, tmp_path):
+    """A word, not a traceback, and no half of a result."""
+    command = [sys.executable, "-m", "nard", "fit", *map(str, tables), "-o", str(tmp_path / "out"), "--method", "jrns"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while "fitting" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rest == "stopped\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_that_nobody_reads_to_its_end(demo, monkeypatch):
+    class Closed(io.TextIOBase):
+        def write(self, text):
+            raise BrokenPipeError
+
+        def fileno(self):
+            return unused
+
+    with open(os.devnull, "w") as stream:
+        unused = stream.fileno()
+        monkeypatch.setattr("sys.stdout", Closed())
+        assert main(["compare", str(demo / "fit"), "--truth", str(demo)]) == 0
+
+
+# nard fit
+
+
+def test_fit_writes_the_files_of_a_fit(demo):
+    assert {path.name for path in (demo / "fit").iterdir()} == set(FIT_FILES.values())
+    fit = json.loads((demo / "fit" / "fit.json").read_text())
+    assert (fit["cohort"], fit["simulated"], fit["n_samples"], fit["tuned"]["lam"]) == ("DEMO", True, 60, 0.1)
+
+
+def test_fit_has_the_defaults_of_the_config():
+    import argparse
+
+    from nard.command import fit
+
+    parser = argparse.ArgumentParser()
+    fit.add(parser.add_subparsers())
+    options = parser.parse_args(["fit", "x", "y", "-o", "z"])
+    properties = schema()["properties"]
+    for name in ("lam", "fdr", "refit", "time_budget"):
+        assert getattr(options, name) == properties["fit"]["properties"][name]["default"]
+    assert options.seed == properties["seed"]["default"]
+
+
+def test_fit_does_not_depend_on_the_way_the_tables_are_written(demo, tables, tmp_path, capsys):
+    """Samples in rows, as CSV, in another order, one of them missing from Y: the findings of the same data."""
+    x, y = (read_tsv(path, index_col=0, dtype={0: str}).T for path in tables)
+    shuffled = x.sample(frac=1, random_state=0)
+    shuffled.to_csv(tmp_path / "x.csv")
+    write(y.T, tmp_path / "y.tsv")
+    result = said(capsys, "fit", tmp_path / "x.csv", tmp_path / "y.tsv", "-o", tmp_path / "out", *QUICK, "--json")
+    for name in ("edges.tsv", "associations.tsv", "features.tsv", "nodes.tsv"):
+        assert (tmp_path / "out" / name).read_bytes() == (demo / "fit" / name).read_bytes()
+    summary = json.loads(result.out)
+    assert summary["cohort"] == "out"
+    assert summary["simulated"] is False
+    assert summary["files"]["edges"] == str(tmp_path / "out" / "edges.tsv")
+    assert "not measured among the inputs" in result.err
+
+
+def test_fit_tells_samples_by_the_names_that_the_tables_share(tmp_path, capsys):
+    """No barcodes, no known genes, one table either way round."""
+    rng = np.random.default_rng(0)
+    samples = [f"mouse {i}" for i in range(40)]
+    x = pd.DataFrame(rng.standard_normal((40, 3)), samples, ["diet", "weight", "dose"])
+    y = pd.DataFrame(rng.standard_normal((40, 4)) + x[["dose"]].to_numpy(), samples, ["a", "b", "c", "d"])
+    x.to_csv(tmp_path / "x.csv")
+    y.T.to_csv(tmp_path / "y.csv")
+    said(capsys, "fit", tmp_path / "x.csv", tmp_path / "y.csv", "-o", tmp_path / "out", *QUICK)
+    features = read_tsv(tmp_path / "out" / "features.tsv").set_index("feature")["selected"]
+    assert features.to_dict() == {"dose": True, "weight": False, "diet": False}
+    y.set_axis(list(range(40)), axis=0).to_csv(tmp_path / "z.csv")
+    err = said(capsys, "fit", tmp_path / "x.csv", tmp_path / "z.csv", "-o", tmp_path / "no", code=1).err
+    assert "cannot tell whether the samples are in rows or in columns" in err
+    assert not (tmp_path / "no").exists()
+
+
+def test_fit_by_own_pathways(tables, tmp_path, capsys):
+    (tmp_path / "pathways.tsv").write_text("pathway\tprotein\tgene\nMine\tBAX\tBAX\n")
+    said(capsys, "fit", *tables, "-o", tmp_path / "out", *QUICK, "--groups", tmp_path / "pathways.tsv", "--name", "A")
+    pathways = read_tsv(tmp_path / "out" / "nodes.tsv").set_index("id")["pathway"]
+    assert pathways["BAX"] == "Mine"
+    assert set(pathways.drop("BAX")) == {"other"}
+    fit = json.loads((tmp_path / "out" / "fit.json").read_text())
+    assert (fit["title"], fit["simulated"]) == ("A", True)
+
+
+def test_fit_by_groups_that_lack_a_name(tables, tmp_path, capsys):
+    rows = "side\tname\tkind\tpathway\tpathways\tgenes\tcolour\ninputs\tBAX\tmRNA\tA\tA\tBAX\t#000000\n"
+    (tmp_path / "groups.tsv").write_text(rows)
+    command = ("fit", *tables, "-o", tmp_path / "out", "--groups", tmp_path / "groups.tsv")
+    assert "15 of the inputs are not in it" in said(capsys, *command, code=1).err
+    (tmp_path / "groups.tsv").write_text("side\tname\ninputs\tBAX\n")
+    assert "expected: side, name, kind" in said(capsys, *command, code=1).err
+
+
+def _gap(table):
+    table.iloc[0, 3] = np.nan
+
+
+def _constant(table):
+    table.iloc[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"), [(_gap, "contains NaN"), (_constant, "constant"), (None, "none.tsv: no such file")]
+)
+def test_fit_of_tables_that_cannot_be_fitted(spoil, message, tmp_path, capsys):
+    mrna, rppa = raw_tables()
+    if spoil:
+        spoil(rppa)
+    x, y = write(mrna, tmp_path / "x.tsv"), write(rppa, tmp_path / "y.tsv")
+    files = (x, y) if spoil else (tmp_path / "none.tsv", y)
+    err = said(capsys, "fit", *files, "-o", tmp_path / "out", *QUICK, code=1).err
+    assert message in err
+    assert "Traceback" not in err
+    assert "nard init" in err or not spoil
+    assert not (tmp_path / "out").exists()
+
+
+def test_fit_into_a_folder_that_cannot_be(tables, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    err = said(capsys, "fit", *tables, "-o", tmp_path / "file" / "out", *QUICK, code=1).err
+    assert err.splitlines()[-1].startswith("error: ")
+
+
+# nard check
 
 
 @pytest.fixture
@@ -23,21 +256,208 @@ def config(tmp_path):
 
 
 def test_check_prints_a_table(config, capsys):
-    assert main(["check", config("GOOD", "SIM")]) == 0
-    out = capsys.readouterr().out
+    out = said(capsys, "check", config("GOOD", "SIM")).out
     row = next(line for line in out.splitlines() if "GOOD" in line)
     assert row.split()[-5:] == [str(N), "73", "77", "none", "left"]
     assert "checked by the workflow (snakemake --cores 1 check): SIM" in out
 
 
 def test_check_goes_on_after_an_error(config, capsys):
-    assert main(["check", config("BAD", "GOOD")]) == 1
-    said = capsys.readouterr()
-    assert "GOOD" in said.out
-    assert "cohorts.BAD.inputs" in said.err
-    assert "none.tsv" in said.err
+    result = said(capsys, "check", config("BAD", "GOOD"), code=1)
+    assert "GOOD" in result.out
+    assert "cohorts.BAD.inputs" in result.err
+    assert "none.tsv" in result.err
+
+
+def test_check_as_json(config, capsys):
+    found = json.loads(said(capsys, "check", config("BAD", "GOOD", "SIM"), "--json", code=1).out)
+    assert [row["cohort"] for row in found["cohorts"]] == ["GOOD"]
+    assert found["checked_later"] == ["SIM"]
+    assert "none.tsv" in found["errors"][0]
 
 
 def test_check_of_a_config_that_is_not_there(tmp_path, capsys):
-    assert main(["check", str(tmp_path / "none.yaml")]) == 2
-    assert "none.yaml: there is no such file" in capsys.readouterr().err
+    assert "none.yaml: there is no such file" in said(capsys, "check", tmp_path / "none.yaml", code=1).err
+
+
+def test_check_of_two_tables(tmp_path, capsys):
+    mrna, rppa = raw_tables()
+    rppa.iloc[:, 0] = np.nan
+    x, y = write(2**mrna, tmp_path / "x.tsv"), write(rppa.iloc[:, :-1], tmp_path / "y.tsv")
+    found = json.loads(said(capsys, "check", x, y, "--json").out)
+    assert found["samples"] == N - 1
+    assert found["inputs"]["looks_raw"]
+    assert (found["inputs"]["in_pathways"], found["inputs"]["of_pathways"]) == (73, 73)
+    assert found["outputs"]["missing"] == pytest.approx(1 / (N - 1))
+    out = said(capsys, "check", x, y).out
+    assert f"samples in both: {N - 1}" in out
+    assert "look like raw counts" in out
+
+
+# nard simulate
+
+
+def test_simulate_makes_what_the_workflow_makes(demo):
+    from nard.check import load_pathways
+    from nard.data.simulated import simulate_omics
+
+    cohort = simulate_omics(load_pathways(None, PATHWAYS), "DEMO", 60, 0, [], 1)
+    for side in ("inputs", "outputs"):
+        table = read_tsv(demo / f"{side}.tsv.gz", index_col=0, dtype={0: str})
+        np.testing.assert_allclose(table.to_numpy(), cohort.tables[side].to_numpy(), rtol=1e-7)
+        assert list(table.index) == list(cohort.tables[side].index)
+    assert len(read_tsv(demo / "truth_edges.tsv")) == len(cohort.edges)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--name", "../escape"], "letters, digits, - and _ only"),
+        (["--samples", "3"], "less than the minimum of 20"),
+        (["--pathways", "Apoptosys"], "Did you mean 'Apoptosis'"),
+    ],
+)
+def test_simulate_refuses(arguments, message, tmp_path, capsys):
+    assert message in said(capsys, "simulate", "-o", tmp_path / "out", *arguments, code=1).err
+    assert not (tmp_path / "out").exists()
+
+
+# nard compare
+
+
+def test_compare_fits(demo, tables, tmp_path, capsys):
+    said(capsys, "fit", *tables, "-o", tmp_path / "b", "--lam", "0.1", "--method", "mssl")
+    rows = json.loads(said(capsys, "compare", demo / "fit", tmp_path / "b", "--json").out)
+    from nard.comparison import association_set, jaccard
+
+    a, b = (association_set(read_tsv(folder / "associations.tsv")) for folder in (demo / "fit", tmp_path / "b"))
+    assert rows[0] == {
+        "a": str(demo / "fit"),
+        "b": str(tmp_path / "b"),
+        "what": "associations",
+        "jaccard": jaccard(a, b),
+        "n_a": len(a),
+        "n_b": len(b),
+    }
+    assert [row["what"] for row in rows] == ["associations", "edges"]
+    assert "jaccard" in said(capsys, "compare", demo / "fit", tmp_path / "b").out
+
+
+def test_compare_with_the_truth(demo, capsys):
+    rows = {
+        row["what"]: row for row in json.loads(said(capsys, "compare", demo / "fit", "--truth", demo, "--json").out)
+    }
+    true = read_tsv(demo / "truth_associations.tsv")
+    assert rows["associations"]["true"] == len(true)
+    assert rows["features"]["true"] == true["feature"].nunique()
+    assert rows["associations"]["tpr"] > 0.5
+    assert rows["associations"]["fdr"] < 0.3
+
+
+def test_compare_what_is_no_fit(demo, tmp_path, capsys):
+    err = said(capsys, "compare", demo / "fit", tmp_path, code=1).err
+    assert f"{tmp_path}: no associations.tsv in this folder" in err
+
+
+# nard plot
+
+
+def test_plot(demo, capsys):
+    written = json.loads(said(capsys, "plot", demo / "fit", "--format", "png", "svg", "--json").out)["figures"]
+    names = {Path(path).name for path in written}
+    assert names == {f"{name}.{kind}" for name in ("network", "associations", "trace") for kind in ("png", "svg")}
+    assert all(Path(path).stat().st_size > 5000 for path in written)
+    network = (demo / "fit" / "figures" / "network.svg").read_text()
+    # The stamp of the simulated data is drawn as shapes of letters, with its text as a comment.
+    assert "SIMULATED DATA" in network
+    for path in written:
+        os.remove(path)
+    os.rmdir(demo / "fit" / "figures")
+
+
+def test_plot_of_nothing(tmp_path, capsys):
+    assert "no edges.tsv in this folder" in said(capsys, "plot", tmp_path, code=1).err
+
+
+# nard init
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Files of a user: raw counts of many genes, some gaps, and a clinical table."""
+    mrna, rppa = raw_tables()
+    rppa = rppa.mask(np.random.default_rng(0).random(rppa.shape) < 0.01)
+    clinical = pd.DataFrame({"age": np.linspace(40, 80, N), "sex": ["f", "m"] * (N // 2)}, mrna.columns)
+    return {
+        "inputs": write((2**mrna).round(2), tmp_path / "mrna.tsv"),
+        "outputs": write(rppa, tmp_path / "rppa.tsv"),
+        "covariates": write(clinical.rename_axis("sample"), tmp_path / "clinical.tsv"),
+    }
+
+
+def test_init_writes_a_config_that_runs(raw, tmp_path, capsys):
+    project = tmp_path / "my project"
+    command = ["init", project, "--name", "KIRC", "--adjust", "age", "sex"]
+    for key, path in raw.items():
+        command += [f"--{key}", path]
+    result = json.loads(said(capsys, *command, "--json").out)
+    config = load_config(result["config"])
+    cohort = config["cohorts"]["KIRC"]
+    assert {key: cohort[key] for key in raw} == raw
+    # 77 proteins with 1 % of gaps: hardly a sample has none, so that they are filled in.
+    assert cohort["preprocessing"] == {
+        "genes": "pathway",
+        "proteins": "pathway",
+        "log": "auto",
+        "adjust": ["age", "sex"],
+        "impute": "knn",
+    }
+    assert result["found"]["samples"] == N
+    text = (project / "config" / "config.yaml").read_text()
+    for reason in (
+        "73 of the 73 genes",
+        "log2(x + 1) will be taken",
+        "age (numbers from 40 to 80)",
+        "leave too few of 40",
+    ):
+        assert reason in text
+    assert result["next"][0] == f"cd '{project}'"
+    assert result["next"][2].endswith("Snakefile --cores 2")
+    assert "KIRC" in said(capsys, "check", result["config"]).out
+    assert "is not overwritten" in said(capsys, *command, code=1).err
+    assert (project / "config" / "config.yaml").read_text() == text
+
+
+def test_init_takes_what_it_knows_nothing_about(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    samples = [f"s{i}" for i in range(30)]
+    project = tmp_path / "project"
+    (project / "data").mkdir(parents=True)
+    x = pd.DataFrame(rng.standard_normal((2500, 30)), [f"f{i}" for i in range(2500)], samples)
+    y = pd.DataFrame(rng.standard_normal((30, 3)), samples, ["u", "v", "w"])
+    x.to_csv(project / "data" / "x.csv")
+    y.to_csv(project / "data" / "y.csv")
+    said(capsys, "init", project, "--inputs", project / "data/x.csv", "--outputs", project / "data/y.csv")
+    cohort = load_config(project / "config/config.yaml")["cohorts"]["COHORT"]
+    # The project can be moved with its data.
+    assert (cohort["inputs"], cohort["outputs"]) == ("data/x.csv", "data/y.csv")
+    assert cohort["preprocessing"] == {"genes": 2000, "proteins": "all", "log": "auto"}
+
+
+def test_init_without_files_is_a_template(tmp_path, capsys):
+    out = said(capsys, "init", tmp_path / "new").out
+    cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["COHORT"]
+    assert cohort["inputs"] == "data/inputs.tsv"
+    assert "edit " in out
+    assert "EDIT" in (tmp_path / "new/config/config.yaml").read_text()
+
+
+def test_init_that_fails_writes_nothing(raw, tmp_path, capsys):
+    project = tmp_path / "project"
+    files = ["--inputs", raw["inputs"], "--outputs", raw["outputs"]]
+    covariates = ["--covariates", raw["covariates"], "--adjust", "aeg"]
+    assert "Did you mean 'age'?" in said(capsys, "init", project, *files, *covariates, code=1).err
+    assert "use letters, digits" in said(capsys, "init", project, *files, "--name", "a/b", code=1).err
+    assert "use letters, digits" in said(capsys, "init", project, "--name", "a: b", code=1).err
+    assert "no such file" in said(capsys, "init", project, *files[:2], "--outputs", "none.tsv", code=1).err
+    assert not project.exists()

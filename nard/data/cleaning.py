@@ -17,6 +17,7 @@ __all__ = [
     "drop_constant",
     "fill_missing",
     "logged",
+    "looks_raw",
     "standardised",
     "tamed",
     "thin_missing",
@@ -30,13 +31,18 @@ _NEIGHBOURS = 10
 _ROUNDING = 1e-16
 
 
+def looks_raw(values: np.ndarray) -> bool:
+    """Whether no logarithms could be so large: counts, or normalised counts."""
+    return np.nanmin(values) >= 0 and np.nanmax(values) > _LARGEST_LOGARITHM
+
+
 def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) -> pd.DataFrame:
     """log2(x + 1) if chosen, or if ``choice`` is "auto" and no logarithm could be so large."""
     smallest, largest = np.nanmin(values.to_numpy()), np.nanmax(values.to_numpy())
-    looks_raw = smallest >= 0 and largest > _LARGEST_LOGARITHM
+    raw = looks_raw(values.to_numpy())
     if choice == "auto":
-        choice = looks_raw
-    elif choice is False and looks_raw:
+        choice = raw
+    elif choice is False and raw:
         ledger.note(
             f"{side}: values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are"
         )

@@ -18,12 +18,13 @@ from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import read_frame
-from nard.data.tables import Table, read_table
+from nard.data.tables import Table, read_pair
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
+LOST_TO_GAPS = "a missing value among the features kept"
 _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 
 
@@ -42,10 +43,12 @@ class Prepared:
 
 def read_omics(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> tuple[Table, Table]:
     """The two tables of a cohort; names of pathway members tell samples from features where barcodes do not."""
-    known = {"inputs": pathways.genes, "outputs": pathways.proteins}
-    return tuple(
-        read_table(files[side], orientation=settings["orientation"], known_features=known[side])
-        for side in ("inputs", "outputs")
+    return read_pair(
+        files["inputs"],
+        files["outputs"],
+        orientation=settings["orientation"],
+        known_inputs=pathways.genes,
+        known_outputs=pathways.proteins,
     )
 
 
@@ -60,10 +63,7 @@ def prepare_omics(
     ledger = Ledger()
     sides = {}
     for side, table, key in zip(("inputs", "outputs"), tables, (gene_key, antibody_key), strict=True):
-        ledger.note(f"{side}: {files[side]} read as {table.layout}")
-        for note in table.notes:
-            ledger.note(f"{side}: {note}")
-        ledger.find(side, *table.values.shape)
+        ledger.read(side, files[side], table)
         values = _of_cancer(table, cancer, side, files[side], ledger)
         sides[side] = one_spelling(values, key, side, ledger)
     sides["inputs"], sides["outputs"] = match_samples(
@@ -129,7 +129,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     for side in sides:
         sides[side] = fill_missing(sides[side], options["impute"], side, ledger)
     incomplete = sides["inputs"].isna().any(axis=1) | sides["outputs"].isna().any(axis=1)
-    _drop_samples(sides, incomplete.index[incomplete], "a missing value among the features kept", ledger)
+    _drop_samples(sides, incomplete.index[incomplete], LOST_TO_GAPS, ledger)
     if covariates is not None:
         covariates = covariates.loc[sides["inputs"].index]
         unknown = covariates.index[covariates.isna().any(axis=1)]

@@ -30,7 +30,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathn
 
 from nard.data.errors import DataError
 
-__all__ = ["XENA_HUB", "Download", "fetch", "xena_url"]
+__all__ = ["XENA_HUB", "Download", "fetch", "masked", "xena_url"]
 
 XENA_HUB = "https://tcga.xenahubs.net/download"
 _DATASETS = ("HiSeqV2", "RPPA", "RPPA_RBN")
@@ -110,7 +110,7 @@ def fetch(
     Download
         What has arrived.
     """
-    target, shown = Path(target), _masked(url)
+    target, shown = Path(target), masked(url)
     part, sidecar = _beside(target, ".part"), _beside(target, ".sha256")
     try:
         sums = _expected_sums(sidecar, sha256)
@@ -190,13 +190,13 @@ def _open(url: str, part: Path, timeout: float) -> tuple[BinaryIO | HTTPResponse
     reply = _ask(url, {"Range": f"bytes={have}-", "If-Range": _validator(old)} if have else {}, timeout)
     new = {"etag": reply.headers["ETag"], "modified": reply.headers["Last-Modified"]}
     if reply.status == 200:
-        return reply, 0, {"url": _masked(url), "size": reply.length, **new}
+        return reply, 0, {"url": masked(url), "size": reply.length, **new}
     span = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", reply.headers["Content-Range"] or "")
     if reply.status == 206 and span and int(span[1]) == have > 0:
         new["size"] = int(span[2])
         # Some servers ignore If-Range, so the versions are compared here too; a reply need not repeat every field.
         if all(value is None or old[name] in (None, value) for name, value in new.items()):
-            logger.info("Resuming %s at byte %d of %d", _masked(url), have, new["size"])
+            logger.info("Resuming %s at byte %d of %d", masked(url), have, new["size"])
             return reply, have, old | {"size": new["size"]}
     reply.close()
     _discard(part)
@@ -208,7 +208,7 @@ def _half(part: Path, url: str) -> tuple[int, dict]:
     try:
         version = json.loads(_beside(part, ".json").read_text(encoding="utf-8"))
         have = part.stat().st_size
-        if version["url"] != _masked(url) or not _validator(version):
+        if version["url"] != masked(url) or not _validator(version):
             return 0, {}
         # The last byte is asked for again, as a range that begins at the end of the file is an error.
         return (have if version["size"] is None else max(min(have, version["size"] - 1), 0)), version
@@ -244,12 +244,10 @@ def _ask(url: str, headers: dict[str, str], timeout: float) -> HTTPResponse | HT
         error.close()
         if error.code in (408, 429) or error.code >= 500:
             raise _TryAgainError(f"status {error.code}", _retry_after(error.headers.get("Retry-After", ""))) from None
-        raise DataError(f"Cannot download {_masked(url)}: the server replied {error.code}. {_ADVICE}") from None
+        raise DataError(f"Cannot download {masked(url)}: the server replied {error.code}. {_ADVICE}") from None
     except (ValueError, InvalidURL):
-        # A password with a / in it ends the host's part of the address, so everything before an @ is hidden.
-        address = re.sub(".*@", "***@", url, flags=re.DOTALL)
         raise DataError(
-            f"Cannot download {address!r}: addresses are https://host/…, http://host/… or file:///folder/…, and "
+            f"Cannot download {masked(url)!r}: addresses are https://host/…, http://host/… or file:///folder/…, and "
             "special characters in a password are percent-encoded."
         ) from None
     except (OSError, HTTPException) as error:
@@ -257,15 +255,23 @@ def _ask(url: str, headers: dict[str, str], timeout: float) -> HTTPResponse | HT
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects, but not from https to http, which others on the way can read and change."""
+    """Follows redirects within a server, and to another one by https only.
+
+    Never from https to http, which others on the way can read and change. Hubs hand out files from a cloud's servers,
+    so that other hosts are not refused as such; the checksum holds wherever the file comes from.
+    """
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):
-        new = urlsplit(newurl)
-        if new.scheme not in ("http", "https") or (req.type, new.scheme) == ("https", "http") or "@" in new.netloc:
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        elsewhere = (old.hostname, old.port) != (new.hostname, new.port)
+        allowed = new.scheme == "https" or (new.scheme == old.scheme == "http" and not elsewhere)
+        if not allowed or "@" in new.netloc:
             raise DataError(
-                f"{req.full_url} redirects to {_masked(newurl)}; only https and, from http, http addresses without "
-                f"credentials are followed. {_ADVICE}"
+                f"{req.full_url} redirects to {masked(newurl)}; followed are https addresses and those of the same "
+                f"server, without credentials. {_ADVICE}"
             )
+        if elsewhere:
+            logger.info("%s is handed out by %s", req.full_url, new.hostname)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -322,6 +328,14 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _masked(url: str) -> str:
-    """The address as messages may show it: without credentials."""
-    return re.sub("(?<=://)[^/?#]*@", "***@", url)
+def masked(url: str) -> str:
+    """The address as messages and reports may show it: without credentials.
+
+    A password with a / in it ends the host's part of the address, so everything before the last @ is hidden.
+
+    Examples
+    --------
+    >>> masked("https://user:password@host/xena"), masked("file:///data/a@b")
+    ('https://***@host/xena', 'file:///data/a@b')
+    """
+    return re.sub("^(?!file:)([a-z][a-z0-9+.-]*://)?.*@", r"\1***@", url, flags=re.IGNORECASE | re.DOTALL)

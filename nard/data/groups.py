@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import OTHER, Pathways
 
-__all__ = ["block_groups", "own_inputs", "pathway_groups"]
+__all__ = ["block_groups", "coloured", "own_inputs", "pathway_groups"]
 
 _COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
 _PHOSPHO = re.compile(r"P[STY]\d+")
@@ -21,12 +22,13 @@ def pathway_groups(inputs: Iterable[str], outputs: Iterable[str], pathways: Path
     order = {name: i for i, name in enumerate([*pathways.names, OTHER])}
     rows = []
     for gene in inputs:
-        mine = pathways.of_gene.get(gene, [OTHER])
+        mine = pathways.of_gene.get(gene_key(gene), [OTHER])
         rows.append(("inputs", gene, "mRNA", mine[0], ";".join(mine), gene))
     for protein in outputs:
-        mine = pathways.of_protein.get(protein, [OTHER])
-        kind = "phospho" if _PHOSPHO.search(protein) else "total"
-        genes = ";".join(pathways.genes_of_protein.get(protein, []))
+        key = antibody_key(protein)
+        mine = pathways.of_protein.get(key, [OTHER])
+        kind = "phospho" if _PHOSPHO.search(key) else "total"
+        genes = ";".join(pathways.genes_of_protein.get(key, []))
         rows.append(("outputs", protein, kind, mine[0], ";".join(mine), genes))
     table = pd.DataFrame(rows, columns=_COLUMNS)
     return table.sort_values(
@@ -46,6 +48,13 @@ def block_groups(inputs: Iterable[str], outputs: Iterable[str], settings: Mappin
         if name in kept[side]
     ]
     return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def coloured(groups: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The groups with a column ``colour``, by the whole list of names: one that is absent shifts no other's colour."""
+    from nard.figures.style import pathway_colours
+
+    return groups.assign(colour=groups["pathway"].map(pathway_colours(names)))
 
 
 def own_inputs(groups: pd.DataFrame, inputs: list[str], outputs: list[str]) -> np.ndarray:

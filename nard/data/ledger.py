@@ -24,6 +24,13 @@ class Ledger:
     def find(self, side: str, n_samples: int, n_features: int) -> None:
         self.found[side] = {"samples": n_samples, "features": n_features}
 
+    def read(self, side: str, file: str, table) -> None:
+        """Records a table that was read from a file, with the reader's notes."""
+        self.note(f"{side}: {file} read as {table.layout}")
+        for note in table.notes:
+            self.note(f"{side}: {note}")
+        self.find(side, *table.values.shape)
+
     def drop(self, side: str, what: str, names: Collection[str], reason: str) -> None:
         """Records ``names`` (samples or features) as dropped; nothing happens if there are none."""
         if len(names):

@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from nard.data.errors import DataError
+from nard.data.h5 import is_hdf5, read_h5, split_part
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode
 from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, some, stem
 
-__all__ = ["Table", "read_table"]
+__all__ = ["OrientationError", "Table", "read_pair", "read_table"]
 
 _SNIFFED_BYTES = 4096
 # So long are the numbers that the fast parser of pandas rounds as Python does.
@@ -34,6 +36,10 @@ _CANCER = {"cancertype", "tumortype"}
 _DESCRIPTIONS = _CANCER | {"sampletype", "setid", "patientid"}
 _FILE_BARCODE = re.compile(r"TCGA([-.])[A-Z0-9]{2}\1[A-Z0-9]{4}(?:\1[A-Z0-9]+)*", re.IGNORECASE)
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
+
+
+class OrientationError(DataError):
+    """Nothing tells whether the samples of a table are in its rows or in its columns."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +76,10 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        The file; plain or packed with gzip, bzip2, xz or zip. Or a folder of GDC files, one per sample.
+        The file; plain or packed with gzip, bzip2, xz or zip. Or a folder of GDC files, one per sample. Or an AnnData
+        or MuData file, with a layer or modality behind ``#`` (see :mod:`nard.data.h5`).
     orientation : {"auto", "samples_in_rows", "features_in_rows"}, default="auto"
-        Needed where neither TCGA barcodes, nor the layout, nor known names tell.
+        Needed where neither TCGA barcodes, nor the layout, nor known names tell. Those of AnnData are always in rows.
     known_samples, known_features : collection of str, optional
         Names that tell samples from features where barcodes do not.
 
@@ -101,14 +108,48 @@ def read_table(
     TCGA-AA-3521-01   9.5
     TCGA-AA-3522-01   NaN
     """
-    path = Path(path)
+    name, part = split_part(path)
+    path = Path(name)
     if orientation not in ("auto", "samples_in_rows", "features_in_rows"):
         fix = "set `orientation` to auto, samples_in_rows or features_in_rows"
         raise file_error(path, "unknown orientation", fix, found=repr(orientation))
     if path.is_dir():
         return _read_folder(path, orientation)
+    if is_hdf5(path):
+        values, label = read_h5(path, part)
+        return Table(values, f"{label} (samples × features)", ())
+    if part is not None and path.exists():
+        raise file_error(path, f"no HDF5 file, so that it has no part {part!r}", "leave out # and what follows")
     sheet = read_sheet(path)
     return _measurements(sheet, _recognise(sheet), orientation, known_samples, known_features)
+
+
+def read_pair(
+    inputs: str | Path,
+    outputs: str | Path,
+    *,
+    orientation: str = "auto",
+    known_inputs: Collection[str] | None = None,
+    known_outputs: Collection[str] | None = None,
+) -> tuple[Table, Table]:
+    """Two tables of the same samples. Where nothing else tells what the samples are, it is the names they share."""
+    paths, known = (inputs, outputs), (known_inputs, known_outputs)
+    tables, unsure = [None, None], {}
+    for i, (path, features) in enumerate(zip(paths, known, strict=True)):
+        try:
+            tables[i] = read_table(path, orientation=orientation, known_features=features)
+        except OrientationError as error:
+            unsure[i] = error
+    if len(unsure) == 2:
+        ways = ("samples_in_rows", "features_in_rows")
+        either = [[set(read_table(path, orientation=way).values.index) for way in ways] for path in paths]
+        common = [(a, b) for a in range(2) for b in range(2) if either[0][a] & either[1][b]]
+        if len(common) != 1:
+            raise unsure[0]
+        return tuple(read_table(path, orientation=ways[way]) for path, way in zip(paths, common[0], strict=True))
+    for i in unsure:
+        tables[i] = read_table(paths[i], known_samples=tables[1 - i].values.index)
+    return tuple(tables)
 
 
 # From rows to a table
@@ -306,7 +347,8 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
             "set `orientation: samples_in_rows` if every row is a sample, "
             "`orientation: features_in_rows` if every row is a gene or protein"
         )
-        raise file_error(path, problem, fix, found=shown, expected="TCGA barcodes or known names on one side")
+        expected = "TCGA barcodes or known names on one side"
+        raise OrientationError(str(file_error(path, problem, fix, found=shown, expected=expected)))
     if orientation == "auto":
         return told
     if told is not None and told != (orientation == "samples_in_rows"):

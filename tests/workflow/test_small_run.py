@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 
 import networkx as nx
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from outputs import fields_in, from_samplers, listed_files
 from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
 
+from nard.fitting import FIT_FILES
+
 pytestmark = pytest.mark.slow
 
-FIT_FILES = {
+METHOD_FILES = {
     *("edges.tsv", "associations.tsv", "features.tsv", "nodes.tsv", "trace.tsv", "lam_path.tsv"),
-    *("fit.json", "model.npz", "network.graphml", "held_out.tsv", "held_out.json"),
+    *("fit.json", "model.npz", "network.graphml", "network.cx2", "held_out.tsv", "held_out.json"),
 }
 
 
@@ -31,7 +34,7 @@ def test_it_writes_the_files_of_the_design(finished):
         data = {path.name for path in (finished / "results" / cohort / "data").iterdir()}
         assert {"X.tsv.gz", "Y.tsv.gz", "summary.json"} <= data
         for method in SMALL["methods"]:
-            assert {path.name for path in (finished / "results" / cohort / method).iterdir()} == FIT_FILES
+            assert {path.name for path in (finished / "results" / cohort / method).iterdir()} == METHOD_FILES
     jaccard = pd.read_csv(finished / "results/comparison/jaccard.tsv", sep="\t")
     assert list(jaccard) == ["cohort", "method_a", "method_b", "what", "jaccard", "n_a", "n_b"]
     figures = {path.name for path in (finished / "results/figures").iterdir()}
@@ -79,6 +82,24 @@ def test_the_graph_opens_with_positions_and_colours(finished):
 def test_the_model_file_needs_no_pickle(finished):
     with np.load(finished / "results/AAA/sequential/model.npz", allow_pickle=False) as model:
         assert model["coef"].shape == (len(model["targets"]), len(model["features"]))
+
+
+@pytest.mark.parametrize(("cohort", "method"), [("AAA", "sequential"), ("AGE", "hybrid"), ("AAA", "capme")])
+def test_the_command_writes_the_same_files(finished, tmp_path, cohort, method):
+    """Byte for byte, on as many threads as the machine has."""
+    data = finished / "results" / cohort / "data"
+    tables = [str(data / name) for name in ("X.tsv.gz", "Y.tsv.gz")]
+    settings = ["--method", method, "--lam", str(SMALL["fit"]["lam"]), "--refit", "true"]
+    subprocess.run(
+        [sys.executable, "-m", "nard", "fit", *tables, "-o", str(tmp_path), *settings],
+        env=environment(),
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert {path.name for path in tmp_path.iterdir()} == set(FIT_FILES.values())
+    for name in FIT_FILES.values():
+        assert (tmp_path / name).read_bytes() == (finished / "results" / cohort / method / name).read_bytes(), name
 
 
 def test_simulated_data_are_called_so(finished):

@@ -10,8 +10,9 @@ from snakemake.exceptions import WorkflowError
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated
-from nard.data.downloads import xena_url
+from nard.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated, without_secrets
+from nard.data.downloads import masked, xena_url
+from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
 from nard.methods import METHODS, minimise_j
@@ -89,7 +90,8 @@ def named_files(wildcards):
 def raw_files(wildcards):
     """Files that a job can depend on: a user's file that is not there is left to the check, which says what to do."""
     own = config["cohorts"][wildcards.cohort]["source"] == "files"
-    return {key: path for key, path in named_files(wildcards).items() if not own or os.path.exists(path)}
+    files = {key: split_part(path)[0] for key, path in named_files(wildcards).items()}
+    return {key: path for key, path in files.items() if not own or os.path.exists(path)}
 
 
 def cohort_settings(wildcards):
@@ -102,7 +104,7 @@ def cohort_settings(wildcards):
 
 
 def download_url(wildcards):
-    return xena_url(wildcards.cancer, wildcards.dataset, config["mirror"])
+    return masked(xena_url(wildcards.cancer, wildcards.dataset, config["mirror"]))
 
 
 def download_sum(wildcards):

@@ -150,6 +150,7 @@ rule prepare:
         mem_mb=prepare_memory,
     params:
         settings=cohort_settings,
+        files=named_files,
         pathways=config["pathways"],
         use_pathways=config["use_pathways"],
     message:

@@ -17,6 +17,7 @@ rule fit:
         fit="results/{cohort}/{method}/fit.json",
         model="results/{cohort}/{method}/model.npz",
         graph="results/{cohort}/{method}/network.graphml",
+        cx2="results/{cohort}/{method}/network.cx2",
     log:
         "results/logs/fit/{cohort}_{method}.log",
     benchmark:

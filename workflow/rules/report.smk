@@ -27,7 +27,7 @@ rule report:
     resources:
         mem_mb=1000,
     params:
-        config=config,
+        config=without_secrets(config),
         fitted=fits_of(config["cohorts"]),
     message:
         "Writing results/report.html"

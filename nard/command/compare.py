@@ -1,0 +1,77 @@
+"""``nard compare``: what two or more fits have in common."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nard.command.parts import command, show
+from nard.data.errors import DataError
+
+_EXAMPLES = """\
+  nard compare out1 out2
+  nard compare results/READ/sequential results/READ/capme results/READ/mssl
+  nard compare demo/fit --truth demo      a simulated cohort: what was found of the truth, and what is false
+
+The Jaccard index is the number of findings in both over the number in either. Rates against the truth are among the
+candidates of the fit: tpr, the share of the truth that was found; fdr, the share of the findings that is false."""
+
+
+def add(commands) -> None:
+    parser = command(
+        commands, "compare", run, "compare the findings of fits with each other, or with the truth", _EXAMPLES
+    )
+    parser.add_argument(
+        "folders", nargs="+", metavar="FOLDER", help="of a fit: of `nard fit`, or results/COHORT/METHOD"
+    )
+    parser.add_argument("--truth", metavar="FOLDER", help="of `nard simulate`, or resources/simulated/COHORT")
+    parser.set_defaults(usage=parser.error)
+
+
+def run(options: argparse.Namespace) -> int:
+    if len(options.folders) < 2 and options.truth is None:
+        options.usage("two folders or more, or one and --truth")
+    if len(set(options.folders)) < len(options.folders):
+        options.usage("a folder is named twice")
+    table = _with_truth(options) if options.truth else _with_each_other(options.folders)
+    # As JSON has no NaN, a rate of nothing is null there.
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    show(rows, table.to_string(index=False, float_format="%.3f"), options.json)
+    return 0
+
+
+def _with_each_other(folders: list[str]):
+    from nard.comparison import association_set, edge_set, jaccard_table
+
+    findings = {}
+    for what, members in (("associations", association_set), ("edges", edge_set)):
+        for folder in folders:
+            findings["", folder, what] = members(_table(folder, f"{what}.tsv"))
+    table = jaccard_table(findings).drop(columns="cohort")
+    return table.rename(columns={"method_a": "a", "method_b": "b"})
+
+
+def _with_truth(options: argparse.Namespace):
+    import pandas as pd
+
+    from nard.comparison import association_set, edge_set, feature_set, recovery, truth_among
+
+    true = [_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges")]
+    kinds = {"features": feature_set, "associations": association_set, "edges": edge_set}
+    rows = []
+    for folder in options.folders:
+        inputs, outputs = _table(folder, "features.tsv")["feature"], _table(folder, "nodes.tsv")["id"]
+        truths = truth_among(*true, set(inputs), set(outputs))
+        for what, members in kinds.items():
+            rates = recovery(members(_table(folder, f"{what}.tsv")), *truths[what])
+            rows.append({"fit": folder, "what": what, **rates})
+    return pd.DataFrame(rows)
+
+
+def _table(folder: str, name: str):
+    from nard.files import read_tsv
+
+    path = Path(folder, name)
+    if not path.is_file():
+        raise DataError(f"{folder}: no {name} in this folder.\n  expected: the folder of a fit, or of simulated data")
+    return read_tsv(path)

@@ -1,0 +1,57 @@
+"""One method fitted to X and Y, and its files: what a job of the workflow and the command ``nard fit`` both do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from nard.methods import make_model
+from nard.results import write_fit
+
+__all__ = ["FIT_FILES", "fit_paths", "fitted_model", "write_model"]
+
+# The files of a fit, by what they hold.
+FIT_FILES = {
+    "edges": "edges.tsv",
+    "nodes": "nodes.tsv",
+    "associations": "associations.tsv",
+    "features": "features.tsv",
+    "trace": "trace.tsv",
+    "lam_path": "lam_path.tsv",
+    "fit": "fit.json",
+    "model": "model.npz",
+    "graph": "network.graphml",
+    "cx2": "network.cx2",
+}
+
+
+def fit_paths(folder: str | Path) -> dict[str, str]:
+    """Where the files of a fit go in a folder."""
+    return {key: str(Path(folder, name)) for key, name in FIT_FILES.items()}
+
+
+def fitted_model(method: str, settings: Mapping, seed: int, X: pd.DataFrame, Y: pd.DataFrame):
+    """A method with the settings of the config's section `fit`, fitted to samples × features."""
+    model = make_model(method, settings, seed)
+    with _one_thread():
+        return model.fit(X, Y)
+
+
+def write_model(
+    model, method: str, settings: Mapping, n_samples: int, groups: pd.DataFrame, about: Mapping, paths: Mapping
+) -> dict:
+    """Writes the files of a fitted model; returns what fit.json holds. ``about`` describes the cohort."""
+    about = {key: about[key] for key in ("cohort", "title", "kind", "simulated")}
+    with _one_thread():
+        return write_fit(
+            model, settings["fdr"], groups, {**about, "n_samples": n_samples, "method": method}, dict(paths)
+        )
+
+
+def _one_thread():
+    """So that the numbers do not depend on the machine. Only libraries that are loaded can be limited."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)

@@ -1,0 +1,95 @@
+"""A look at two raw tables: what they are, what they share, and which settings suit them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from nard.data.cleaning import looks_raw
+from nard.data.errors import DataError
+from nard.data.ledger import Ledger
+from nard.data.names import antibody_key, gene_key
+from nard.data.pathways import Pathways
+from nard.data.samples import same_samples
+from nard.data.sheets import read_frame
+from nard.data.tables import Table, read_pair
+
+__all__ = ["described", "look_at_covariates", "look_at_pair"]
+
+_FEW_VALUES = 12
+
+
+def look_at_pair(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> dict:
+    """What is in two tables, as plain values; :class:`DataError` if they cannot be read or share no sample."""
+    tables = read_pair(
+        inputs,
+        outputs,
+        orientation=orientation,
+        known_inputs=pathways.genes,
+        known_outputs=pathways.proteins,
+    )
+    ledger = Ledger()
+    X, _ = same_samples(*(table.values for table in tables), (inputs, outputs), ledger)
+    members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
+    found = {
+        side: {"file": file, **_look_at(table, *members[side])}
+        for side, file, table in zip(("inputs", "outputs"), (inputs, outputs), tables, strict=True)
+    }
+    return {**found, "samples": len(X)}
+
+
+def _look_at(table: Table, members: list[str], key) -> dict:
+    values = table.values.to_numpy()
+    present = values[~np.isnan(values)]
+    if not present.size:
+        raise DataError("a table without a single number")
+    known = {key(str(name)) for name in table.values.columns}
+    return {
+        "layout": table.layout,
+        "notes": list(table.notes),
+        "n_samples": len(table.values),
+        "n_features": table.values.shape[1],
+        "missing": float(np.isnan(values).mean()),
+        "smallest": float(present.min()),
+        "largest": float(present.max()),
+        "looks_raw": bool(looks_raw(values)),
+        "in_pathways": sum(name in known for name in members),
+        "of_pathways": len(members),
+    }
+
+
+def described(found: Mapping) -> list[str]:
+    """The same in words, a line each."""
+    lines = []
+    for side in ("inputs", "outputs"):
+        table = found[side]
+        lines.append(f"{side}: {table['file']}")
+        lines.append(f"  {table['layout']}: {table['n_samples']} samples, {table['n_features']} features")
+        raw = "; they look like raw counts, of which logarithms are due" if table["looks_raw"] else ""
+        lines.append(
+            f"  values from {table['smallest']:.4g} to {table['largest']:.4g}, {table['missing']:.1%} missing{raw}"
+        )
+        what = "genes" if side == "inputs" else "proteins"
+        lines.append(f"  {table['in_pathways']} of the {table['of_pathways']} {what} of the pathways")
+        lines.extend(f"  {note}" for note in table["notes"])
+    lines.append(f"samples in both: {found['samples']}")
+    return lines
+
+
+def look_at_covariates(path: str) -> dict[str, str]:
+    """The columns of a table of covariates but the first, each in words."""
+    table = read_frame(path)
+    words = {}
+    for position in range(1, table.shape[1]):
+        column = table.iloc[:, position]
+        values = column.dropna().unique()
+        if column.dtype == object and len(values) > _FEW_VALUES:
+            kind = f"text, {len(values)} different values"
+        elif column.dtype == object or len(values) <= 2:
+            kind = "categories " + ", ".join(map(str, values[:_FEW_VALUES]))
+        else:
+            kind = f"numbers from {values.min():.4g} to {values.max():.4g}"
+        missing = int(column.isna().sum())
+        words[str(table.columns[position])] = kind + (f", {missing} missing" if missing else "")
+    return words
