@@ -9,7 +9,7 @@ CORES ?= all
 # file share its runs of the workflow.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
-.PHONY: run test quick lint format calibrate bench constraints clean
+.PHONY: run test quick lint format docs calibrate bench constraints clean
 
 run: $(INSTALLED)  ## the default workflow, from simulated cohorts to results/report.html
 	$(BIN)/snakemake --cores $(CORES)
@@ -30,6 +30,9 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
+
+docs: $(INSTALLED)  ## the documentation, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 calibrate: $(INSTALLED)  ## realised error rates on simulated data (a minute or two)
 	$(TEST_ENV) $(BIN)/python benchmarks/calibration.py
@@ -53,4 +56,4 @@ constraints:  ## the newest versions that pyproject.toml allows, written to cons
 	rm -rf .venv-constraints
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis site

@@ -9,9 +9,10 @@ import pandas as pd
 from nard.data.pathways import OTHER
 from nard.methods import METHODS
 
-__all__ = ["NAMES", "cohort_paragraph", "origin"]
+__all__ = ["KIND_NAMES", "cohort_paragraph", "listed", "origin"]
 
-NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
+# What inputs and outputs are called in each kind of cohort.
+KIND_NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
 
 
@@ -42,7 +43,7 @@ def cohort_paragraph(
     nodes: pd.DataFrame,
 ) -> str:
     """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
-    inputs, outputs = NAMES[summary["kind"]]
+    inputs, outputs = KIND_NAMES[summary["kind"]]
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
@@ -53,14 +54,14 @@ def cohort_paragraph(
     ]
     strongest = associations[associations["selected"]].head(_STRONGEST)
     if len(strongest):
-        listed = _listed(f"{row.feature} → {row.target} ({_signed(row.weight)})" for row in strongest.itertuples())
-        sentences.append(f"The surest associations are {listed}, in standard deviations.")
+        text = listed(f"{row.feature} → {row.target} ({_signed(row.weight)})" for row in strongest.itertuples())
+        sentences.append(f"The surest associations are {text}, in standard deviations.")
     strongest = edges[edges["selected"]].head(_STRONGEST)
     if len(strongest):
-        listed = _listed(
+        text = listed(
             f"{row.source} – {row.target} ({_signed(row.partial_correlation)})" for row in strongest.itertuples()
         )
-        sentences.append(f"The surest edges are {listed}, as partial correlations.")
+        sentences.append(f"The surest edges are {text}, as partial correlations.")
         sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
     sentences.append(
         f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
@@ -84,6 +85,7 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def _listed(items) -> str:
+def listed(items) -> str:
+    """a, b and c."""
     items = list(items)
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

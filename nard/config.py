@@ -24,6 +24,7 @@ __all__ = [
     "methods_of",
     "preprocessing_of",
     "read_yaml",
+    "resolve",
     "schema",
     "validated",
     "without_secrets",
@@ -111,7 +112,7 @@ def cohort_files(settings: Mapping) -> dict[str, str]:
     return {key: settings[key] for key in keys if settings[key] is not None}
 
 
-def _resolve(node: Mapping) -> Mapping:
+def resolve(node: Mapping) -> Mapping:
     if "$ref" not in node:
         return node
     target = schema()
@@ -123,7 +124,7 @@ def _resolve(node: Mapping) -> Mapping:
 def _fill(config: dict, node: Mapping, *, overrides: bool = False) -> None:
     """Defaults, deeply. A cohort's `preprocessing` holds overrides, so it takes none."""
     for key, child in node.get("properties", {}).items():
-        child = _resolve(child)
+        child = resolve(child)
         if key not in config and "default" in child and not overrides:
             config[key] = deepcopy(child["default"])
         if isinstance(config.get(key), dict):
@@ -131,7 +132,7 @@ def _fill(config: dict, node: Mapping, *, overrides: bool = False) -> None:
     entries = node.get("additionalProperties")
     if isinstance(entries, Mapping) and "$ref" in entries:
         for value in config.values():
-            _fill(value, _resolve(entries))
+            _fill(value, resolve(entries))
 
 
 def _keys_that_are_no_text(config, path: tuple = ()) -> Iterator[str]:
@@ -163,7 +164,7 @@ def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
         hint = f" Did you mean {closest!r}?" if closest else ""
         yield f"`{place}` is {error.instance!r}; it can be {_listed(error.validator_value)}.{hint}"
     elif error.validator == "anyOf":
-        yield f"`{place}` is {error.instance!r}: {_resolve(error.schema).get('description', error.message)}"
+        yield f"`{place}` is {error.instance!r}: {resolve(error.schema).get('description', error.message)}"
     elif "propertyNames" in error.absolute_schema_path:
         yield f"the name {error.instance!r} in `{place}`: use letters, digits, - and _ only, since it names a folder."
     elif place == "mirror":

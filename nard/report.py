@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,14 +12,13 @@ import jinja2
 import pandas as pd
 import yaml
 
-import nard
 from nard.captions import cohort_paragraph
 from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
+from nard.methods_section import MethodsSection, software_versions
 
 __all__ = ["CohortResults", "report_page"]
 
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 _STRONGEST = 15
 
 # Figures by section: how the file's name begins, its caption, and what the figure is called.
@@ -47,6 +45,7 @@ _LEADS = {
     "false ones among the findings (FDR).",
     "Paper": "The paper's tables and figures, ours beside theirs.",
     "Data": "What went in, what was left out, and why.",
+    "For your paper": "A Methods section from this run, also in results/methods.md; square brackets are for you.",
 }
 
 
@@ -73,11 +72,13 @@ def report_page(
     folder: Path,
     config: Mapping,
     seconds: Mapping[tuple[str, str], float],
-    paper: Sequence[dict] = (),
+    section: MethodsSection,
+    experiments: Sequence[dict] = (),
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
 
-    ``seconds`` are the times of the fits by cohort and method; ``paper`` is the chapter about the paper's experiments.
+    ``seconds`` are the times of the fits by cohort and method, ``section`` is the Methods section for a paper, and
+    ``experiments`` are the parts of the chapter about NARD's own paper.
 
     Every name that comes from data is escaped.
     """
@@ -90,8 +91,9 @@ def report_page(
         "Methods": [{"title": "Every fit", "table": _table(_comparison(tables, seconds))}],
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
-        "Paper": paper,
+        "Paper": experiments,
         "Data": [_account(cohort.summary) for cohort in cohorts],
+        "For your paper": [{"paragraphs": section.paragraphs, "points": section.references}],
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
@@ -193,13 +195,7 @@ def _recovery(recovery: pd.DataFrame) -> list[dict]:
 
 
 def _software() -> pd.DataFrame:
-    versions = {"nard": nard.__version__}
-    for package in _PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return pd.DataFrame(versions.items(), columns=["package", "version"])
+    return pd.DataFrame(software_versions().items(), columns=["package", "version"])
 
 
 def _table(table: pd.DataFrame) -> dict:

@@ -14,7 +14,7 @@ from decimal import ROUND_CEILING, Context
 
 import pandas as pd
 
-from nard.captions import NAMES
+from nard.captions import KIND_NAMES
 from nard.explorer.intervals import association_intervals, edge_intervals
 from nard.figures.network import circular_layout
 from nard.methods import METHODS
@@ -68,7 +68,7 @@ def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> di
         for row in _outputs(groups).itertuples(index=False)
     ]
     ranks = [{node["name"]: rank for rank, node in enumerate(nodes)} for nodes in (inputs, outputs)]
-    input_words, output_words = NAMES[summary["kind"]]
+    input_words, output_words = KIND_NAMES[summary["kind"]]
     return {
         **{key: summary[key] for key in ("cohort", "title", "kind", "simulated")},
         "samples": summary["n_samples"],

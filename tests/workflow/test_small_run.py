@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from outputs import fields_in, from_samplers, listed_files
 from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
 
 from nard.fitting import FIT_FILES
@@ -40,6 +41,34 @@ def test_it_writes_the_files_of_the_design(finished):
     for name in ("network_AAA", "phenotype_network_AGE", "upset_associations", "upset_edges", "jaccard", "pathway_map"):
         assert {f"{name}.png", f"{name}.pdf"} <= figures
     assert (finished / "results/report.html").stat().st_size > 100_000
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """Files that the small run does not write: with λ chosen, subsamples, and the table of checks."""
+    folder = tmp_path_factory.mktemp("other")
+    cohorts = {"AAA": SMALL["cohorts"]["AAA"]}
+    config = SMALL | {"methods": ["sequential"], "fit": {"refit": True}, "stability": {"subsamples": 2}}
+    write_config(folder, config | {"cohorts": cohorts})
+    run(folder, "check", "results/AAA/sequential/stability.tsv")
+    return folder
+
+
+def test_every_file_and_column_is_described(finished, other):
+    """docs/outputs.yaml is what the runs have written, no more and no less."""
+    seen = {}
+    for folder in (finished, other):
+        for path in [*folder.glob("results/**/*"), *folder.glob("resources/**/*")]:
+            if path.is_file():
+                entries = [entry for entry in listed_files() if entry.pattern.fullmatch(str(path.relative_to(folder)))]
+                assert len(entries) == 1, f"{path.relative_to(folder)} is described {len(entries)} times"
+                found = fields_in(path)
+                entries[0].compare(found, str(path))
+                seen.setdefault(entries[0].file, set()).update(found)
+    described = {entry.file for entry in listed_files()}
+    assert described - set(seen) == {"resources/xena/{cancer}/{dataset}.gz"}
+    for entry in listed_files():
+        assert set(entry.optional) - seen.get(entry.file, set()) <= from_samplers(entry)
 
 
 def test_the_graph_opens_with_positions_and_colours(finished):

@@ -18,6 +18,7 @@ rule report:
         paper_figures=paper_figures(paper_chapters(config)),
     output:
         "results/report.html",
+        methods="results/methods.md",
     log:
         "results/logs/report.log",
     benchmark:

@@ -1,0 +1,268 @@
+"""The Methods section of a paper, written from a run: what was prepared, fitted, tested and found, and with what.
+
+What a run cannot know stands in square brackets.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+import nard
+from nard.captions import KIND_NAMES, listed
+from nard.config import methods_of, preprocessing_of
+from nard.methods import METHODS, minimise_j
+
+__all__ = ["MethodsSection", "methods_section", "software_versions"]
+
+_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
+
+_NARD = (
+    "Zhang et al. 2025",
+    "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y (2025). Efficient network automatic relevance "
+    "determination. Proceedings of the 42nd International Conference on Machine Learning.",
+)
+_BH = (
+    "Benjamini and Hochberg 1995",
+    "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
+    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300.",
+)
+_SNAKEMAKE = (
+    "Mölder et al. 2021",
+    "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33.",
+)
+_SKLEARN = (
+    "Pedregosa et al. 2011",
+    "Pedregosa F et al. (2011). Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, "
+    "2825–2830.",
+)
+# How each method is cited in the text, and its reference.
+_PUBLICATIONS = {
+    **dict.fromkeys(minimise_j(METHODS), _NARD),
+    "mrce": (
+        "Rothman et al. 2010",
+        "Rothman AJ, Levina E, Zhu J (2010). Sparse multivariate regression with covariance estimation. Journal of "
+        "Computational and Graphical Statistics 19, 947–962.",
+    ),
+    "capme": (
+        "Cai et al. 2013",
+        "Cai TT, Li H, Liu W, Xie J (2013). Covariate-adjusted precision matrix estimation with an application in "
+        "genetical genomics. Biometrika 100, 139–156.",
+    ),
+    "mssl": (
+        "Deshpande et al. 2019",
+        "Deshpande SK, Ročková V, George EI (2019). Simultaneous variable and covariance selection with the "
+        "multivariate spike-and-slab lasso. Journal of Computational and Graphical Statistics 28, 921–931.",
+    ),
+    "ard": _SKLEARN,
+    "multitask_lasso": _SKLEARN,
+    "jrns": (
+        "Samanta et al. 2022",
+        "Samanta S, Khare K, Michailidis G (2022). A generalized likelihood-based Bayesian approach for scalable joint "
+        "regression and covariance selection in high dimensions. Statistics and Computing 32, 47.",
+    ),
+    "hsghs": (
+        "Li et al. 2021",
+        "Li Y, Datta J, Craig BA, Bhadra A (2021). Joint mean–covariance estimation via the horseshoe. Journal of "
+        "Multivariate Analysis 183, 104716.",
+    ),
+}
+
+# In the reason why samples of another type were dropped (nard/data/samples.py).
+_KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
+
+_LAM = {"cv": "chosen by five-fold cross-validated likelihood", "ebic": "chosen by the extended BIC"}
+_OUTLIERS = {
+    "winsorise": "values beyond five robust standard deviations from the median were pulled in to that distance",
+    "rank_normal": "values were replaced by their normal scores",
+    "none": "outliers were left as they are",
+}
+_IMPUTED = {
+    "none": "then samples with any missing value",
+    "median": "and the remaining missing values were replaced by the median",
+    "knn": "and the remaining missing values were imputed from the nearest neighbours",
+}
+
+
+@dataclass(frozen=True)
+class MethodsSection:
+    """Paragraphs in plain text (data, preparation, model and findings, comparisons, software), and what they cite."""
+
+    paragraphs: list[str]
+    references: list[str]
+
+    def markdown(self) -> str:
+        """The section as a file."""
+        cited = "\n".join(f"- {reference}" for reference in self.references)
+        return "\n\n".join(["# Methods", *self.paragraphs, "## References", cited]) + "\n"
+
+
+def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], config: Mapping) -> MethodsSection:
+    """The section about a run.
+
+    Parameters
+    ----------
+    summaries, fits : sequence of dict
+        ``summary.json``, and ``fit.json`` of the reference method, of every cohort.
+    config : dict
+        The checked config.
+
+    Returns
+    -------
+    MethodsSection
+        The section.
+    """
+    paragraphs = [
+        _data(summaries, config),
+        _preparation(summaries, config),
+        f"{_model(fits, config)} {_found(fits)}",
+        _comparisons(summaries, config),
+        _software(config),
+    ]
+    return MethodsSection(paragraphs, _references(config))
+
+
+def _references(config: Mapping) -> list[str]:
+    methods = {method for cohort in config["cohorts"] for method in methods_of(config, cohort)}
+    cited = {_PUBLICATIONS[method][1] for method in methods} | {_SNAKEMAKE[1]}
+    if minimise_j([config["reference"]]):
+        cited.add(_BH[1])
+    return sorted(cited)
+
+
+def software_versions() -> dict[str, str]:
+    """Of the package and of what it stands on."""
+    versions = {"nard": nard.__version__, "Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+def _data(summaries: Sequence[Mapping], config: Mapping) -> str:
+    cohorts = []
+    for summary in summaries:
+        inputs, outputs = KIND_NAMES[summary["kind"]]
+        cohorts.append(
+            f"{summary['title']} ({'simulated; ' if summary['simulated'] else ''}{summary['n_samples']} samples, "
+            f"{summary['n_inputs']} {inputs}, {summary['n_outputs']} {outputs})"
+        )
+    sources = {cohort["source"] for cohort in config["cohorts"].values()}
+    said = f"We analysed {_count(len(cohorts), 'cohort')}: {listed(cohorts)}."
+    if "xena" in sources:
+        said += " TCGA data were downloaded from UCSC Xena."
+    if "files" in sources:
+        said += " [Say where your files come from, and how they were measured and normalised.]"
+    return said
+
+
+def _preparation(summaries: Sequence[Mapping], config: Mapping) -> str:
+    """One sentence or two for every group of cohorts that were prepared alike."""
+    groups: dict[str, list[str]] = {}
+    for summary in summaries:
+        groups.setdefault(_prepared(summary, config), []).append(summary["title"])
+    if len(groups) == 1:
+        return next(iter(groups))
+    return " ".join(f"{listed(titles)}: {text}" for text, titles in groups.items())
+
+
+def _prepared(summary: Mapping, config: Mapping) -> str:
+    cohort, options = config["cohorts"][summary["cohort"]], preprocessing_of(config, summary["cohort"])
+    inputs, outputs = KIND_NAMES[summary["kind"]]
+    said = []
+    if summary["kind"] == "omics":
+        said.append(f"Samples with both {inputs} and {outputs} measured were used")
+        said.append(f"{_kept(options['genes'], inputs)} and {_kept(options['proteins'], outputs)} were kept")
+        types = {kept[1] for row in summary["dropped"] if (kept := _KEPT_TYPES.search(row["reason"]))}
+        said += [f"only samples of TCGA's type {kept} were taken" for kept in sorted(types)]
+    else:
+        if cohort["filter"]:
+            said.append(f"People were kept by the filter `{cohort['filter']}`")
+        if cohort["age_fdr"] < 1:
+            said.append(
+                f"{'p' if said else 'P'}henotypes that do not correlate with age at a false discovery rate of "
+                f"{cohort['age_fdr']:.3g} were left out"
+            )
+    if any("log2(x + 1) taken" in note for note in summary["notes"]):
+        said.append(f"log2(x + 1) of the {inputs} was taken")
+    said.append(
+        f"features with more than {options['max_missing']:.0%} missing values were left out, "
+        f"{_IMPUTED[options['impute']]}"
+    )
+    said.append(_OUTLIERS[options["outliers"]])
+    if options["adjust"]:
+        said.append(f"all features were adjusted for {listed(options['adjust'])} by linear regression")
+    if options["standardise"]:
+        said.append("every feature was scaled to mean 0 and standard deviation 1")
+    text = "; ".join(said) + "."
+    return text[0].upper() + text[1:]
+
+
+def _kept(choice: str | int, names: str) -> str:
+    if isinstance(choice, int):
+        return f"the {choice} most variable {names}"
+    return {"pathway": f"the {names} of the pathway table", "all": f"all {names}"}.get(choice, f"a list of {names}")
+
+
+def _model(fits: Sequence[Mapping], config: Mapping) -> str:
+    reference = config["reference"]
+    citation, _ = _PUBLICATIONS[reference]
+    if not minimise_j([reference]):
+        return (
+            f"Networks were estimated by {METHODS[reference].title} ({citation}), which selects by its own rule and "
+            "tests nothing."
+        )
+    lam = config["fit"]["lam"]
+    used = [fit["tuned"]["lam"] for fit in fits]
+    values = f"λ = {min(used):.2g}" if min(used) == max(used) else f"λ between {min(used):.2g} and {max(used):.2g}"
+    return (
+        f"We fitted network automatic relevance determination (NARD; {citation}), Y = WX + E with residual precision "
+        f"Ω, by its {reference} algorithm. The penalty λ of the residual network was {_LAM.get(lam, 'set beforehand')} "
+        f"({values}). Three kinds of findings were tested: inputs by leave-one-out scores, input → output associations "
+        "by the same scores, and edges between outputs, which are partial correlations given all inputs and all other "
+        f"outputs, by the de-sparsified graphical lasso. Each kind was selected at a false discovery rate of "
+        f"{config['fit']['fdr']:.3g} within each cohort ({_BH[0]})."
+    )
+
+
+def _found(fits: Sequence[Mapping]) -> str:
+    counts = [
+        f"{_count(fit['found']['features'], 'input')}, {_count(fit['found']['associations'], 'association')} and "
+        f"{_count(fit['found']['edges'], 'edge')} in {fit['title']}"
+        for fit in fits
+    ]
+    return f"Selected were {'; '.join(counts)}."
+
+
+def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
+    said = ["Prediction was assessed by five-fold cross-validation on samples left out of the fit."]
+    for method in dict.fromkeys(m for cohort in config["cohorts"] for m in methods_of(config, cohort)):
+        if method != config["reference"]:
+            titles = [s["title"] for s in summaries if method in methods_of(config, s["cohort"])]
+            where = "" if len(titles) == len(summaries) else f", in {listed(titles)} only"
+            said.append(f"{METHODS[method].title} ({_PUBLICATIONS[method][0]}) was fitted for comparison{where}.")
+    stability = config["stability"]
+    if stability["subsamples"]:
+        said.append(
+            f"Stability is the share of {stability['subsamples']} random subsamples, each of "
+            f"{stability['fraction']:.0%} of the samples, in which a finding was selected."
+        )
+    return " ".join(said)
+
+
+def _software(config: Mapping) -> str:
+    versions = software_versions()
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("nard", "snakemake"))
+    return (
+        f"All steps were run by the Snakemake ({versions['snakemake']}; {_SNAKEMAKE[0]}) workflow of nard "
+        f"{versions['nard']} with seed {config['seed']}; {packages}."
+    )
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,132 @@
+"""The Methods section says what the config and the results say."""
+
+import re
+
+import pytest
+from cohorts import PATHWAYS, raw_tables
+
+from nard import __version__
+from nard.config import validated
+from nard.data.cohort import prepare_omics
+from nard.data.tables import Table
+from nard.methods import METHODS, minimise_j
+from nard.methods_section import methods_section
+
+
+def summary(cohort, **keys):
+    return {
+        "cohort": cohort,
+        "title": cohort,
+        "kind": "omics",
+        "simulated": False,
+        "n_samples": 130,
+        "n_inputs": 73,
+        "n_outputs": 76,
+        "dropped": [],
+        "notes": [],
+        **keys,
+    }
+
+
+def fit(cohort, lam, **found):
+    return {
+        "title": cohort,
+        "tuned": {"lam": lam, "refit": True},
+        "found": {"features": 7, "associations": 11, "edges": 1} | found,
+    }
+
+
+def config(**keys):
+    files = {"source": "files", "inputs": "x.tsv", "outputs": "y.tsv"}
+    return validated({"methods": ["sequential"], "cohorts": {"KIRC": dict(files), "LUAD": dict(files)}} | keys)
+
+
+def text_of(settings, summaries=None, fits=None):
+    section = methods_section(
+        summaries or [summary("KIRC"), summary("LUAD", n_samples=313)],
+        fits or [fit("KIRC", 0.12), fit("LUAD", 0.2, edges=24)],
+        settings,
+    )
+    return section.markdown()
+
+
+def test_counts_and_settings_come_from_the_run():
+    text = text_of(config(seed=17, fit={"fdr": 0.1}))
+    assert "KIRC (130 samples, 73 genes, 76 proteins) and LUAD (313 samples, 73 genes, 76 proteins)" in text
+    assert "five-fold cross-validated likelihood (λ between 0.12 and 0.2)" in text
+    assert "false discovery rate of 0.1 within each cohort" in text
+    assert "7 inputs, 11 associations and 1 edge in KIRC; 7 inputs, 11 associations and 24 edges in LUAD" in text
+    assert f"nard {__version__} with seed 17" in text
+    assert "[Say where your files come from" in text
+    assert "simulated" not in text
+
+
+def test_a_given_penalty_is_called_so():
+    text = text_of(config(fit={"lam": 0.1}), fits=[fit("KIRC", 0.1), fit("LUAD", 0.1)])
+    assert "set beforehand (λ = 0.1)" in text
+
+
+def test_cohorts_prepared_differently_are_told_apart():
+    settings = config()
+    assert "KIRC:" not in text_of(settings)
+    settings["cohorts"]["LUAD"]["preprocessing"] = {"outliers": "rank_normal", "genes": 500, "impute": "knn"}
+    text = text_of(settings)
+    kirc, luad = re.search("KIRC: (.*) LUAD: (.*)", text).groups()
+    assert "five robust standard deviations" in kirc
+    assert "then samples with any missing value" in kirc
+    assert "the 500 most variable genes" in luad
+    assert "normal scores" in luad
+    assert "nearest neighbours" in luad
+
+
+def test_logarithms_and_sample_types_are_those_of_the_preparation():
+    """The words that the section looks for are those that the preparation writes."""
+    names = [f"TCGA-AB-{1000 + i}-{'11' if i < 3 else '01'}" for i in range(40)]
+    mrna, rppa = raw_tables()
+    tables = tuple(Table(table.T.set_axis(names), "", ()) for table in (2.0**mrna, rppa))
+    options = config()["preprocessing"]
+    made = prepare_omics(tables, {"inputs": "x", "outputs": "y"}, PATHWAYS, options).ledger.summary()
+    text = text_of(config(), [summary("KIRC", **made), summary("LUAD", **made)])
+    assert "log2(x + 1) of the genes was taken" in text
+    assert "only samples of TCGA's type 01 were taken" in text
+    assert "log2" not in text_of(config())
+
+
+def test_simulated_data_are_called_so():
+    settings = validated({"methods": ["sequential"], "cohorts": {"KIRC": {"source": "simulated"}}})
+    text = text_of(settings, [summary("KIRC", simulated=True)], [fit("KIRC", 0.1)])
+    assert "KIRC (simulated; 130 samples" in text
+
+
+def test_aging_cohorts_have_a_filter():
+    settings = validated({"methods": ["sequential"], "cohorts": {"AGE": {"source": "simulated", "kind": "aging"}}})
+    settings["cohorts"]["AGE"]["filter"] = "age >= 20"
+    text = text_of(settings, [summary("AGE", kind="aging")], [fit("AGE", 0.1)])
+    assert "`age >= 20`" in text
+    assert "correlate with age at a false discovery rate of 0.05" in text
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in minimise_j(METHODS)])
+def test_every_baseline_is_cited(method):
+    text = text_of(config(methods=["sequential", method]))
+    assert re.search(rf"{METHODS[method].title} \(\w+.* \d{{4}}\) was fitted for comparison", text)
+    references = text.split("## References")[1].strip().splitlines()
+    assert len(references) == 4  # NARD, Benjamini and Hochberg, Snakemake, and the method's
+
+
+def test_a_method_of_one_cohort_is_said_to_be_so():
+    settings = config()
+    settings["cohorts"]["LUAD"]["more_methods"] = ["jrns"]
+    assert "JRNS (Samanta et al. 2022) was fitted for comparison, in LUAD only." in text_of(settings)
+
+
+def test_subsamples_are_told():
+    assert "50 random subsamples, each of 80% of the samples" in text_of(config(stability={"subsamples": 50}))
+    assert "subsample" not in text_of(config())
+
+
+def test_a_baseline_as_reference_claims_no_tests():
+    text = text_of(config(methods=["mrce"], reference="mrce"))
+    assert "Networks were estimated by MRCE (Rothman et al. 2010)" in text
+    assert "tests nothing" in text
+    assert "Benjamini" not in text
