@@ -9,6 +9,7 @@
 # results/comparison/           methods against each other, cohorts against each other
 # results/figures/, tables/     what goes into a paper
 # results/report.html           everything on one page
+# results/explorer.html         the networks, to click through (and results/<cohort>/explorer.html)
 
 from snakemake.utils import min_version
 
@@ -37,6 +38,7 @@ include: "workflow/rules/compare.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/explorer.smk"
 
 
 onstart:

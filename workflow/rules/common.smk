@@ -225,4 +225,5 @@ def final_figures(config):
 
 
 def final_outputs(config):
-    return ["results/report.html", *final_tables(config), *final_figures(config)]
+    explorers = ["results/explorer.html", *(f"results/{cohort}/explorer.html" for cohort in config["cohorts"])]
+    return ["results/report.html", *explorers, *final_tables(config), *final_figures(config)]

@@ -1,0 +1,146 @@
+"""What the explorer shows, as plain lists and numbers.
+
+A page holds every selected finding, up to a cap, and the next ones in the order of the tables, so that the threshold
+can be loosened; not the thousands of candidates that nobody would look at. For every list it is known up to which
+q-value it is complete, and the page lets nobody go beyond: what two cancers share would otherwise depend on what was
+left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+
+import pandas as pd
+
+from nard.captions import NAMES
+from nard.explorer.intervals import association_intervals, edge_intervals
+from nard.figures.network import circular_layout
+from nard.methods import METHODS
+
+__all__ = ["MOST_SELECTED", "CohortFits", "FitTables", "payload"]
+
+MOST_SELECTED = 3000
+# Rows that a list has at least, if there are so many that were tested.
+_EDGES, _ASSOCIATIONS = 250, 400
+_UP = Context(prec=4, rounding=ROUND_CEILING)
+
+
+@dataclass(frozen=True)
+class FitTables:
+    """The findings of one method in one cohort, as its tables and ``fit.json`` have them."""
+
+    fit: Mapping
+    edges: pd.DataFrame
+    associations: pd.DataFrame
+    features: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class CohortFits:
+    """One cohort: ``summary.json``, ``groups.tsv`` and the fits by method."""
+
+    summary: Mapping
+    groups: pd.DataFrame
+    fits: Mapping[str, FitTables]
+
+
+def payload(cohorts: Sequence[CohortFits], reference: str) -> dict:
+    """All that the page knows. The method that is shown first is ``reference``."""
+    places = {}
+    for kind in dict.fromkeys(cohort.summary["kind"] for cohort in cohorts):
+        groups = pd.concat([cohort.groups for cohort in cohorts if cohort.summary["kind"] == kind])
+        places[kind] = circular_layout(_outputs(groups).drop_duplicates("name").rename(columns={"name": "id"}))
+    return {"reference": reference, "cohorts": [_cohort(c, places[c.summary["kind"]]) for c in cohorts]}
+
+
+def _outputs(groups: pd.DataFrame) -> pd.DataFrame:
+    return groups[groups["side"] == "outputs"]
+
+
+def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> dict:
+    summary, groups = cohort.summary, cohort.groups
+    inputs = [_node(row) for row in groups[groups["side"] == "inputs"].itertuples()]
+    # The same place in every cohort of a kind, so that their networks compare; y goes down on a screen.
+    outputs = [
+        {**_node(row), "x": round(places[row.name][0], 4), "y": round(-places[row.name][1], 4)}
+        for row in _outputs(groups).itertuples(index=False)
+    ]
+    ranks = [{node["name"]: rank for rank, node in enumerate(nodes)} for nodes in (inputs, outputs)]
+    input_words, output_words = NAMES[summary["kind"]]
+    return {
+        **{key: summary[key] for key in ("cohort", "title", "kind", "simulated")},
+        "samples": summary["n_samples"],
+        "words": {"inputs": input_words, "outputs": output_words},
+        "inputs": inputs,
+        "outputs": outputs,
+        "fits": {method: _fit(method, tables, *ranks) for method, tables in cohort.fits.items()},
+    }
+
+
+def _node(row) -> dict:
+    return {
+        "name": row.name,
+        "kind": row.kind,
+        "colour": row.colour,
+        "pathways": [row.pathway, *(name for name in row.pathways.split(";") if name not in ("", row.pathway))],
+        "genes": row.genes,
+    }
+
+
+def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Mapping[str, int]) -> dict:
+    fit, edges, associations = tables.fit, tables.edges, tables.associations
+    # A table of selected rows alone knows nothing beyond the false discovery rate.
+    beyond = None if fit["associations_listed"] == "all" else math.nextafter(fit["fdr"], 1.0)
+    relevance = tables.features.set_index("feature")["qvalue"].reindex(list(inputs))
+    return {
+        "title": METHODS[method].title,
+        "fdr": fit["fdr"],
+        "tested": bool(edges["qvalue"].notna().any()),
+        "edges": _findings(
+            edges, ("source", outputs), ("target", outputs), "partial_correlation", edge_intervals(edges), _EDGES, None
+        ),
+        "associations": _findings(
+            associations,
+            ("feature", inputs),
+            ("target", outputs),
+            "weight",
+            association_intervals(associations),
+            _ASSOCIATIONS,
+            beyond,
+        ),
+        "relevance": [_raised(q) for q in relevance],
+    }
+
+
+def _findings(table, a, b, value, intervals, least, beyond) -> dict:
+    """The first rows, by column; the tables have the selected ones first, then the others by p-value."""
+    found = int(table["selected"].sum())
+    tested = int(table["qvalue"].notna().sum())
+    kept = max(min(found, MOST_SELECTED), min(tested, least))
+    # The list is complete below the q-value of the first row that it lacks; null if it lacks none.
+    beyond = float(table["qvalue"].iloc[kept]) if tested and kept < len(table) else beyond
+    rows = pd.concat([table, intervals], axis=1).iloc[:kept]
+    return {
+        "candidates": len(table),
+        "found": found,
+        "beyond": beyond,
+        "a": [a[1][name] for name in rows[a[0]]],
+        "b": [b[1][name] for name in rows[b[0]]],
+        "value": _numbers(rows[value]),
+        "lower": _numbers(rows["lower"]),
+        "upper": _numbers(rows["upper"]),
+        "q": [_raised(q) for q in rows["qvalue"]],
+        "selected": [int(selected) for selected in rows["selected"]],
+    }
+
+
+def _numbers(column: pd.Series) -> list:
+    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in column]
+
+
+def _raised(q: float) -> float | None:
+    """Four digits, rounded up: what passes a threshold in the page passes it in the table."""
+    return float(_UP.create_decimal(repr(float(q)))) if math.isfinite(q) else None

@@ -1,0 +1,21 @@
+"""The network explorer: one page of all cohorts, and one of each."""
+
+from nard.explorer import CohortFits, FitTables, explorer_page, payload
+from nard.files import read_json, read_tsv, write_text
+from nard.jobs import job
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]) as log:
+        source, reference = snakemake.input, snakemake.params.reference
+        fits = {}
+        files = zip(source.fits, source.edges, source.associations, source.features, strict=True)
+        for (cohort, method), (fit, *tables) in zip(snakemake.params.fitted, files, strict=True):
+            fits.setdefault(cohort, {})[method] = FitTables(read_json(fit), *map(read_tsv, tables))
+        cohorts = [
+            CohortFits(read_json(summary), read_tsv(groups, dtype=str).fillna(""), fits[cohort])
+            for cohort, summary, groups in zip(fits, source.summaries, source.groups, strict=True)
+        ]
+        write_text(explorer_page(payload(cohorts, reference), "report.html"), snakemake.output.page)
+        for cohort, path in zip(cohorts, snakemake.output.cohorts, strict=True):
+            write_text(explorer_page(payload([cohort], reference), "../report.html"), path)
+        log.info("%d cohorts", len(cohorts))
