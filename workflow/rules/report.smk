@@ -24,7 +24,8 @@ rule report:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         config=config,
         fitted=fits_of(config["cohorts"]),
