@@ -17,8 +17,9 @@ __all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require
 
 # Beyond this only the selected associations are written: a table of every candidate would be gigabytes of nothing.
 MOST_ROWS = 2_000_000
-# The interpreter with NumPy, SciPy, scikit-learn, pandas and compiled code: 270 to 345 MB measured.
-_BASE = 500
+# The interpreter with NumPy, SciPy, scikit-learn, pandas and compiled code, 270 to 345 MB measured, and the two
+# Snakemakes around a job on a cluster, up to 150 MB each, with some room.
+_BASE = 800
 _DOUBLE = 8
 # A row of a table of findings, sorted, and as text on its way into a file: 360 to 380 bytes measured.
 _ROW = 500

@@ -14,26 +14,27 @@ from memory_table import markdown
 from nard.__main__ import main
 from nard.baselines import CAPME
 from nard.data.errors import DataError
-from nard.jobs import job
 from nard.memory import MemoryLimit, fit_megabytes, memory_limit, require_memory, too_large
 from nard.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 # Shapes of every kind, in which the data count and a fit takes a second: fewer samples than inputs, more, many outputs.
 MEASURED = {
-    "sequential": ["150x3000x40", "600x500x15", "100x60x300"],
+    "sequential": ["150x3000x40", "100x60x300"],
     "hybrid": ["150x3000x40"],
     "full": ["150x3000x40"],
     "surrogate": ["600x500x15"],
-    "mrce": ["100x150x20"],
+    "mrce": ["80x500x5"],
     "capme": ["100x150x30"],
     "mssl": ["100x600x20"],
-    "ard": ["60x250x5"],
+    "ard": ["60x600x2"],
     "multitask_lasso": ["60x600x8"],
     "jrns": ["100x800x20"],
-    "hsghs": ["100x200x30"],
+    "hsghs": ["100x80x90"],
 }
 MOST = 4.0
+# Megabytes that allocators and caches take as they like; the estimate's base has room for them.
+NOISE = 5.0
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +52,12 @@ def measured():
 def test_the_estimate_is_never_below_what_a_fit_takes_and_not_far_above(measured):
     assert set(MEASURED) == set(METHODS)
     base = fit_megabytes("sequential", 1, 1, 1)
-    assert measured.pop("base") <= base <= 2 * 300
+    # With the code of all methods, where a job has that of one; and two Snakemakes.
+    assert measured.pop("base") + 2 * 150 <= base
     for fit, took in measured.items():
         method, shape = fit.split(":")
         estimate = fit_megabytes(method, *map(int, shape.split("x"))) - base
-        assert took <= estimate <= MOST * took, f"{fit}: took {took:.1f} MB, estimated {estimate} MB"
+        assert took - NOISE <= estimate <= MOST * (took + NOISE), f"{fit}: took {took:.1f} MB, estimated {estimate} MB"
 
 
 def test_the_constants_are_those_of_the_methods():
@@ -105,8 +107,8 @@ def test_a_fit_that_nothing_helps_but_memory():
 
 
 def test_it_is_told_before_the_fit(monkeypatch):
-    monkeypatch.setenv("SLURM_MEM_PER_NODE", "500")
-    with pytest.raises(DataError, match="SLURM grants 500 MB"):
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "1000")
+    with pytest.raises(DataError, match="SLURM grants 1000 MB"):
         require_memory("mrce", (350, 20_000, 200))
     assert "the fit takes up to" in require_memory("mrce", (50, 10, 5))
 
@@ -160,23 +162,6 @@ def test_check_tells_of_fits_that_are_too_large(tmp_path, capsys):
     assert "cohort A: sequential: a fit to 40 samples" in capsys.readouterr().err
     path.write_text(yaml.safe_dump({"cohorts": {"A": cohort}, "methods": ["sequential"], "memory": 2000}))
     assert main(["check", str(path)]) == 0
-
-
-def test_the_next_attempt_tells_of_a_killed_one(tmp_path):
-    log = tmp_path / "fit.log"
-    child = "import os, sys; from nard.jobs import job\nwith job(sys.argv[1]): os.kill(os.getpid(), 9)"
-    subprocess.run([sys.executable, "-c", child, str(log)], cwd=ROOT)
-    with job(log):
-        pass
-    assert "the attempt before was killed without a word" in log.read_text()
-    with job(log):
-        pass
-    assert "killed" not in log.read_text()
-    with pytest.raises(SystemExit), job(log):
-        raise DataError("a mistake")
-    with job(log):
-        pass
-    assert "killed" not in log.read_text()
 
 
 def test_the_table_in_the_docs_is_what_the_function_says():

@@ -1,6 +1,7 @@
 """The default run's READ cohort on a real SLURM: its jobs are queued, one is killed midway, and the run recovers."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -128,9 +129,25 @@ def test_the_killed_job_was_tried_again_with_twice_the_memory(recovered):
     assert queue.states[second][-1] == "COMPLETED"
     assert queue.memory[second] == 2 * queue.memory[first]
     assert f"SLURM-job '{first}' failed" in said
-    assert "killed without a word" in (folder / "results/logs/fit/READ_sequential.log").read_text()
+    # Its log broke off, and SLURM's is kept; the next one has what it asked for.
+    assert f"the job has asked SLURM for {queue.memory[first]} MB\n====" in said
+    assert (folder / f"results/logs/slurm/rule_fit/READ_sequential/{first}.log").exists()
+    assert "Trying to restart job" in said
+    log = (folder / "results/logs/fit/READ_sequential.log").read_text()
+    assert f"the job has asked SLURM for {queue.memory[second]} MB" in log
 
 
 def test_the_tables_are_those_of_a_local_run(recovered, local):
     folder, *_ = recovered
     assert tables(folder) == tables(local)
+
+
+def test_a_fit_larger_than_its_memory_fails_before_it_begins(local, tmp_path, monkeypatch):
+    folder = shutil.copytree(local, tmp_path / "copy")
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "300")
+    done = run(folder, "--forcerun", "fit", "--", "results/READ/hybrid/edges.tsv", check=False)
+    assert done.returncode != 0
+    assert "hybrid: a fit to 121 samples × 73 inputs × 76 outputs takes up to" in done.stdout + done.stderr
+    log = (folder / "results/logs/fit/READ_hybrid.log").read_text()
+    assert "SLURM grants 300 MB" in log
+    assert "Traceback" not in log
