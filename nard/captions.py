@@ -9,10 +9,10 @@ import pandas as pd
 from nard.data.pathways import OTHER
 from nard.methods import METHODS
 
-__all__ = ["KIND_NAMES", "cohort_paragraph", "listed", "origin"]
+__all__ = ["NAMES", "cohort_paragraph", "listed", "origin"]
 
 # What inputs and outputs are called in each kind of cohort.
-KIND_NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
+NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
 
 
@@ -43,7 +43,7 @@ def cohort_paragraph(
     nodes: pd.DataFrame,
 ) -> str:
     """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
-    inputs, outputs = KIND_NAMES[summary["kind"]]
+    inputs, outputs = NAMES[summary["kind"]]
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "

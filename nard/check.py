@@ -8,14 +8,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nard.config import cohort_files, load_config, preprocessing_of
+from nard.config import cohort_files, load_config, methods_of, preprocessing_of
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.errors import DataError
 from nard.data.ledger import dropped_lines
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
+from nard.memory import MemoryLimit, memory_limit, too_large
 
-__all__ = ["check_cohort", "check_config", "check_table", "load_pathways", "prepare_cohort", "printed"]
+__all__ = [
+    "check_cohort",
+    "check_config",
+    "check_memory",
+    "check_table",
+    "load_pathways",
+    "prepare_cohort",
+    "printed",
+]
 
 _COLUMNS = ("cohort", "inputs", "outputs", "samples", "of inputs", "of outputs", "d", "m", "missing", "to do")
 _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
@@ -78,7 +87,19 @@ def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
             rows.append(check_cohort(cohort, settings, cohort_files(entry), config["pathways"], config["use_pathways"]))
         except DataError as error:
             errors.append(str(error))
-    return rows, errors, later
+    methods = {cohort: methods_of(config, cohort) for cohort in config["cohorts"]}
+    return rows, [*errors, *check_memory(rows, methods, config["memory"])], later
+
+
+def check_memory(found: Sequence[Mapping], methods: Mapping[str, Sequence[str]], memory: int | None) -> list[str]:
+    """The fits that would be killed for want of memory, and what to change; ``memory`` is the config's."""
+    limit = MemoryLimit(memory, "`memory` in the config is") if memory else memory_limit()
+    problems = (
+        (row["cohort"], too_large(method, (row["samples"], row["d"], row["m"]), limit))
+        for row in found
+        for method in methods[row["cohort"]]
+    )
+    return [f"cohort {cohort}: {problem}" for cohort, problem in problems if problem]
 
 
 def check_table(found: Sequence[Mapping]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
-from nard.captions import KIND_NAMES, listed
+from nard.captions import NAMES, listed
 from nard.config import methods_of, preprocessing_of
 from nard.methods import METHODS, minimise_j
 
@@ -147,7 +147,7 @@ def software_versions() -> dict[str, str]:
 def _data(summaries: Sequence[Mapping], config: Mapping) -> str:
     cohorts = []
     for summary in summaries:
-        inputs, outputs = KIND_NAMES[summary["kind"]]
+        inputs, outputs = NAMES[summary["kind"]]
         cohorts.append(
             f"{summary['title']} ({'simulated; ' if summary['simulated'] else ''}{summary['n_samples']} samples, "
             f"{summary['n_inputs']} {inputs}, {summary['n_outputs']} {outputs})"
@@ -173,7 +173,7 @@ def _preparation(summaries: Sequence[Mapping], config: Mapping) -> str:
 
 def _prepared(summary: Mapping, config: Mapping) -> str:
     cohort, options = config["cohorts"][summary["cohort"]], preprocessing_of(config, summary["cohort"])
-    inputs, outputs = KIND_NAMES[summary["kind"]]
+    inputs, outputs = NAMES[summary["kind"]]
     said = []
     if summary["kind"] == "omics":
         said.append(f"Samples with both {inputs} and {outputs} measured were used")

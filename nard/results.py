@@ -10,13 +10,12 @@ import pandas as pd
 
 from nard.cx2 import cx2_text
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
+from nard.memory import MOST_ROWS
 from nard.methods import tuned_settings
 from nard.networks import findings_graph, readable_as_xml
 
 __all__ = ["node_table", "read_matrix", "write_fit"]
 
-# Beyond this only the selected rows are written: a table of every candidate would be gigabytes of nothing.
-_MOST_ROWS = 2_000_000
 # Fitted attributes that are kept where a method has them.
 _ARRAYS = (
     *("coef", "intercept", "precision", "posterior_coef", "sparse_coef", "alpha"),
@@ -51,7 +50,7 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     edges.insert(2, "interaction", "residual")
     edges["sign"] = _signs(edges["partial_correlation"])
     n_targets, n_features = model.coef_.shape
-    everything = n_targets * n_features <= _MOST_ROWS
+    everything = n_targets * n_features <= MOST_ROWS
     associations = model.associations(fdr, selected_only=not everything)
     associations["sign"] = _signs(associations["weight"])
     features = model.relevance(fdr)

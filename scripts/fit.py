@@ -5,14 +5,17 @@ from pathlib import Path
 from nard.files import read_json, read_tsv
 from nard.fitting import fitted_model, write_model
 from nard.jobs import job
+from nard.memory import require_memory
 from nard.results import read_matrix
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         source, method, settings = snakemake.input, snakemake.wildcards.method, snakemake.params.fit
+        about = read_json(source.summary)
+        shape = about["n_samples"], about["n_inputs"], about["n_outputs"]
+        log.info(require_memory(method, shape, snakemake.resources.get("mem_mb")))
         X, Y = read_matrix(source.X), read_matrix(source.Y)
         model = fitted_model(method, settings, snakemake.params.seed, X, Y, Path(snakemake.output.model).parent)
         groups = read_tsv(source.groups, dtype=str).fillna("")
-        about = read_json(source.summary)
         summary = write_model(model, method, settings, len(X), groups, about, dict(snakemake.output.items()))
         log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])

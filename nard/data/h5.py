@@ -19,6 +19,7 @@ from nard.data.unpacking import AGAIN, file_error, some
 __all__ = ["is_hdf5", "read_h5", "split_part", "with_parts"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_PLACES = (0, 512, 1024, 2048)
 _PART = re.compile(r"(.+\.(?:h5ad|h5mu))#(.+)", re.IGNORECASE | re.DOTALL)
 # Beyond this the dense matrix would take more than 8 GB, and so would each copy of it.
 _MOST_VALUES = 10**9
@@ -50,10 +51,12 @@ def with_parts(named: Mapping[str, str], found: Mapping[str, str]) -> dict[str, 
 
 
 def is_hdf5(path: Path) -> bool:
+    """Whether the signature is at the start, or behind the block of their own that MuData and others put before it."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(_SIGNATURE)) == _SIGNATURE
+        start = file.read(_PLACES[-1] + len(_SIGNATURE))
+    return any(start[place:].startswith(_SIGNATURE) for place in _PLACES)
 
 
 def read_h5(path: Path, part: str | None) -> tuple[pd.DataFrame, str]:

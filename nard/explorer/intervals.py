@@ -4,8 +4,8 @@ An interval inverts the test of its row: it excludes zero exactly where p < 0.05
 degrees of freedom the tables do not name, but z and p together tell them.
 
 - Associations: weight ± t·sd. A method that has an sd but no test (a posterior) gets the normal quantile for t.
-- Edges: what is tested is an entry of the precision matrix, T ± t·T/z. The partial correlation is T over the root of two
-  diagonal entries. These are held fixed, so that the interval is r ± t·|r/z|, cut off at ±1.
+- Edges: what is tested is an entry of the precision matrix, T ± t·T/z. The partial correlation is −T over the root of
+  two diagonal entries. These are held fixed, so that the interval is r ± t·|r/z|, cut off at ±1.
 
 Each interval is for its row alone: among the many that were looked at, those of selected findings are too narrow.
 """

@@ -1,8 +1,9 @@
 """What the explorer shows, as plain lists and numbers.
 
-A page holds every selected finding, up to a cap, and the next ones in the order of the tables, so that the threshold can
-be loosened; not the thousands of candidates that nobody would look at. For every list it is known up to which q-value it
-is complete, and the page lets nobody go beyond: what two cancers share would otherwise depend on what was left out.
+A page holds every selected finding, up to a cap, and the next ones in the order of the tables, so that the threshold
+can be loosened; not the thousands of candidates that nobody would look at. For every list it is known up to which
+q-value it is complete, and the page lets nobody go beyond: what two cancers share would otherwise depend on what was
+left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from decimal import ROUND_CEILING, Context
 
 import pandas as pd
 
-from nard.captions import KIND_NAMES
+from nard.captions import NAMES
 from nard.explorer.intervals import association_intervals, edge_intervals
 from nard.figures.network import circular_layout
 from nard.methods import METHODS
@@ -68,7 +69,7 @@ def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> di
         for row in _outputs(groups).itertuples(index=False)
     ]
     ranks = [{node["name"]: rank for rank, node in enumerate(nodes)} for nodes in (inputs, outputs)]
-    input_words, output_words = KIND_NAMES[summary["kind"]]
+    input_words, output_words = NAMES[summary["kind"]]
     return {
         **{key: summary[key] for key in ("cohort", "title", "kind", "simulated")},
         "samples": summary["n_samples"],
@@ -142,4 +143,4 @@ def _numbers(column: pd.Series) -> list:
 
 def _raised(q: float) -> float | None:
     """Four digits, rounded up: what passes a threshold in the page passes it in the table."""
-    return float(_UP.create_decimal_from_float(float(q))) if math.isfinite(q) else None
+    return float(_UP.create_decimal(repr(float(q)))) if math.isfinite(q) else None

@@ -2,8 +2,13 @@
 
 import pandas as pd
 import pytest
+from browser import Explorer, browser
+from networks import cohorts_of_run
 from runs import ROOT, run, write_config
+from tour import tour
 from yaml import safe_load
+
+from nard.config import load_config, methods_of
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +78,11 @@ def test_every_figure_is_a_picture_and_a_vector_file(results):
         assert {f"network_{cohort}", f"associations_{cohort}", f"lam_path_{cohort}", f"trace_{cohort}"} <= pictures
     assert {"upset_associations", "upset_edges", "pathway_map", "crosstalk", "jaccard"} <= pictures
     assert "phenotype_network_AGING" in pictures
+
+
+def test_the_explorer_in_a_browser(results, tmp_path):
+    config = load_config(ROOT / "config/config.yaml")
+    cohorts = cohorts_of_run(results, {cohort: methods_of(config, cohort) for cohort in config["cohorts"]})
+    assert (results / "explorer.html").stat().st_size < 2_000_000
+    with browser(tmp_path) as chrome:
+        tour(Explorer(chrome, results / "explorer.html", tmp_path / "downloads"), cohorts, config["reference"])

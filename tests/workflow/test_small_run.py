@@ -41,6 +41,8 @@ def test_it_writes_the_files_of_the_design(finished):
     for name in ("network_AAA", "phenotype_network_AGE", "upset_associations", "upset_edges", "jaccard", "pathway_map"):
         assert {f"{name}.png", f"{name}.pdf"} <= figures
     assert (finished / "results/report.html").stat().st_size > 100_000
+    for page in ("explorer.html", *(f"{cohort}/explorer.html" for cohort in SMALL["cohorts"])):
+        assert (finished / "results" / page).stat().st_size > 50_000
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
 from nard.experiments import CHAPTERS, figures_of
+from nard.files import read_json
+from nard.memory import fit_megabytes
 from nard.methods import METHODS, minimise_j
 
 
@@ -115,9 +117,50 @@ def download_sum(wildcards):
             return cohort["sha256"].get(wildcards.dataset)
 
 
+def memory_for(attempt, method, shape, tuned):
+    """MB: the estimate, and once more for every attempt before, up to what the largest machine has."""
+    needed = fit_megabytes(method, *shape, tuned=tuned) * attempt
+    return min(needed, config["memory"]) if config["memory"] else needed
+
+
 def fit_memory(wildcards, input, attempt):
-    """MB. A fit holds some copies of its data as numbers, which take about three times the room of the gzipped text."""
-    return int((1500 + 40 * input.size_mb) * attempt)
+    """Before the cohort is prepared its shape is not known; Snakemake then asks again."""
+    cohort = read_json(input.summary)
+    shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
+    return memory_for(attempt, wildcards.method, shape, tuned=False)
+
+
+def refit_memory(wildcards, input, attempt):
+    """Of fits whose settings have been chosen."""
+    fit = read_json(input.fit)
+    shape = fit["n_samples"], fit["n_features"], fit["n_targets"]
+    return memory_for(attempt, wildcards.method, shape, tuned=True)
+
+
+def fit_minutes(wildcards, attempt):
+    """An hour is many times what any fit of the default run takes. Samplers use their time budget once or five times."""
+    if "time_budget" not in METHODS[wildcards.method].takes:
+        return 60 * attempt
+    budget = config["fit"]["time_budget"]
+    return (24 * 60 if budget is None else 60 + budget // 10) * attempt
+
+
+def stability_minutes(wildcards, attempt):
+    return fit_minutes(wildcards, attempt) * max(1, config["stability"]["subsamples"] // 5)
+
+
+def a_gigabyte(wildcards, attempt):
+    return 1000 * attempt
+
+
+def half_an_hour(wildcards, attempt):
+    """Minutes for what takes seconds on a cohort of hundreds of samples."""
+    return 30 * attempt
+
+
+def half_a_day(wildcards, attempt):
+    """Minutes for downloads, which go on where they stopped."""
+    return 12 * 60 * attempt
 
 
 def prepare_memory(wildcards, input, attempt):

@@ -16,6 +16,7 @@ rule jaccard:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         fits=fits_of(config["cohorts"]),
     message:
@@ -45,6 +46,7 @@ rule agreement:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         cohorts=of_kind(config, "omics"),
     message:

@@ -18,7 +18,8 @@ rule simulate_omics:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         settings=cohort_settings,
         seed=config["seed"],
@@ -46,7 +47,8 @@ rule simulate_aging:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         settings=cohort_settings,
         seed=config["seed"],
@@ -67,11 +69,14 @@ rule download:
         cancer="[A-Za-z0-9]+",
         dataset="HiSeqV2|RPPA|RPPA_RBN",
     priority: 100
+    # The nodes of a cluster often have no way out to the internet.
+    localrule: True
     conda:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=a_gigabyte,
+        runtime=half_a_day,
     params:
         url=download_url,
         sha256=download_sum,
@@ -97,6 +102,7 @@ rule check_cohort:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         settings=cohort_settings,
         files=named_files,
@@ -122,7 +128,11 @@ rule check:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
+    params:
+        methods={cohort: methods_of(config, cohort) for cohort in config["cohorts"]},
+        memory=config["memory"],
     message:
         "What the checks of all cohorts found"
     script:
@@ -148,6 +158,7 @@ rule prepare:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         settings=cohort_settings,
         files=named_files,

@@ -24,7 +24,8 @@ rule network_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         max_edges=config["figures"]["max_edges"],
         method=config["reference"],
@@ -59,7 +60,8 @@ rule associations_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
         fdr=config["fit"]["fdr"],
@@ -92,7 +94,8 @@ rule phenotype_network_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
         fdr=config["fit"]["fdr"],
@@ -122,7 +125,8 @@ rule trace_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         methods=traced_methods,
     message:
@@ -152,7 +156,8 @@ rule lam_path_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
     message:
@@ -186,7 +191,8 @@ rule upset_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
     message:
@@ -220,7 +226,8 @@ rule upset_pathway_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
         pathways=pathway_slugs(config),
@@ -250,7 +257,8 @@ rule pathway_map_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
     message:
@@ -279,7 +287,8 @@ rule crosstalk_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         method=config["reference"],
     message:
@@ -308,7 +317,8 @@ rule jaccard_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     message:
         "Drawing the agreement of the methods"
     script:

@@ -22,12 +22,15 @@ rule fit:
         "results/logs/fit/{cohort}_{method}.log",
     benchmark:
         "results/benchmarks/fit/{cohort}_{method}.tsv"
+    # A job that was killed for want of memory gets more.
+    retries: 2
     conda:
         "../../envs/nard.yaml"
     # One thread, so that the numbers do not depend on the machine; the cohorts and methods are what runs in parallel.
     threads: 1
     resources:
         mem_mb=fit_memory,
+        runtime=fit_minutes,
     params:
         fit=config["fit"],
         seed=config["seed"],
@@ -50,11 +53,14 @@ rule held_out:
         "results/logs/held_out/{cohort}_{method}.log",
     benchmark:
         "results/benchmarks/held_out/{cohort}_{method}.tsv"
+    # A job that was killed for want of memory gets more.
+    retries: 2
     conda:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=fit_memory,
+        mem_mb=refit_memory,
+        runtime=fit_minutes,
     params:
         fit=config["fit"],
         seed=config["seed"],
@@ -77,11 +83,14 @@ rule stability:
         "results/logs/stability/{cohort}_{method}.log",
     benchmark:
         "results/benchmarks/stability/{cohort}_{method}.tsv"
+    # A job that was killed for want of memory gets more.
+    retries: 2
     conda:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=fit_memory,
+        mem_mb=refit_memory,
+        runtime=stability_minutes,
     params:
         fit=config["fit"],
         seed=config["seed"],

@@ -27,7 +27,8 @@ rule report:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         config=without_secrets(config),
         fitted=fits_of(config["cohorts"]),

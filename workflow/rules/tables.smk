@@ -14,7 +14,8 @@ rule cohorts_table:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     message:
         "Tabulating the cohorts"
     script:
@@ -36,7 +37,8 @@ rule methods_table:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=a_gigabyte,
+        runtime=half_an_hour,
     params:
         reference=config["reference"],
     message:
@@ -64,6 +66,7 @@ rule recovery_table:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         cohorts=simulated(config),
         fits=fits_of(simulated(config)),
@@ -92,6 +95,7 @@ rule pathway_tables:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         cohorts=of_kind(config, "omics"),
         pathways=list(pathway_slugs(config).values()),

@@ -1,0 +1,223 @@
+"""What a fit takes of memory, estimated from the shape of its data, and what there is.
+
+The estimates count the arrays that the algorithms hold at their peak, in doubles. They are upper bounds: never below
+what a fit was measured to take, and at most four times that (tests/test_memory.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from nard.data.errors import DataError
+
+__all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large"]
+
+# Beyond this only the selected associations are written: a table of every candidate would be gigabytes of nothing.
+MOST_ROWS = 2_000_000
+# The interpreter with NumPy, SciPy, scikit-learn, pandas and compiled code, 270 to 345 MB measured, and the two
+# Snakemakes around a job on a cluster, up to 150 MB each, with some room.
+_BASE = 800
+_DOUBLE = 8
+# A row of a table of findings, sorted, and as text on its way into a file: 360 to 380 bytes measured.
+_ROW = 500
+# Of the cross-validations.
+_FOLDS = 5
+_CAPME_VALUES = 30
+_LASSO_VALUES = 30
+
+
+def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *, tuned: bool = False) -> int:
+    """Megabytes for a job that fits ``method``, the interpreter and the tables that it writes included.
+
+    Parameters
+    ----------
+    method : str
+        As in :data:`nard.methods.METHODS`.
+    n_samples, n_inputs, n_outputs : int
+        N, d and m.
+    tuned : bool, default=False
+        Whether λ and the kind of coefficients are given, so that nothing is cross-validated.
+
+    Examples
+    --------
+    >>> from nard.memory import fit_megabytes
+    >>> fit_megabytes("sequential", 350, 20_000, 200) < fit_megabytes("mrce", 350, 20_000, 200)
+    True
+    """
+    n, d, m = n_samples, n_inputs, n_outputs
+    # The data frame, the array checked, and the one centred.
+    data = 3 * n * (d + m)
+    folds = 0 if tuned else _FOLDS
+    fit = _HELD[method](n, d, m, folds)
+    # All associations or those that count, and all pairs; by then the fit has left the coefficients and their tests.
+    rows = min(d * m, MOST_ROWS) + m * m // 2
+    tables = 8 * d * m + 8 * m * m + rows * _ROW // _DOUBLE
+    return _BASE + -(-(data + max(fit, tables)) * _DOUBLE // 2**20)
+
+
+def _nard(n: int, d: int, m: int, folds: int) -> int:
+    """J's statistics at the rough pass, the best λ and the current one; the folds walk the path of λ together."""
+    points = 3 * (folds + 1)
+    # C⁻¹ with what it was made of, and C⁻¹Y. The few columns of X in use are there once more.
+    by_samples = points * (2 * n * n + n * m)
+    # XᵀC⁻¹X and Q; XᵀX and XᵀY once per fold, and three of their size on the way.
+    by_inputs = (points + folds + 1 + 3) * (d * d + d * m)
+    # R, Ω, its dual and inverse, penalties and the hyperprior's matrix.
+    networks = points * 8 * m * m
+    # Training and held-out samples of every fold, and two scaled copies.
+    samples = (folds + 2) * n * (d + m)
+    # The posterior mean, the refit's coefficients of three rounds, estimates and deviations of two tests.
+    return (by_samples if n < d else by_inputs) + networks + samples + 8 * d * m
+
+
+def _nard_from_all(n: int, d: int, m: int, folds: int) -> int:
+    """Full and surrogate begin with every input: scaled copies of X (or of XᵀX), and W with its gradients."""
+    return _nard(n, d, m, folds) + 4 * min(n, d) * d + 8 * d * m
+
+
+def _mrce(n: int, d: int, m: int, folds: int) -> int:
+    """Moments of all samples and of a fold, the ridge's matrices; coefficients by start, and along a path of λ."""
+    return 8 * d * d + 20 * d * m + 20 * m * m + 3 * n * (d + m)
+
+
+def _capme(n: int, d: int, m: int, folds: int) -> int:
+    """Every output's linear program at all values of λ: solutions, duals and their products; then those of Ω."""
+    values = _CAPME_VALUES if folds else 1
+    return 5 * d * d + 8 * values * max(d, m) * m + (folds + 3) * n * (d + m)
+
+
+def _mssl(n: int, d: int, m: int, folds: int) -> int:
+    return 3 * d * d + 12 * d * m + 12 * m * m + 2 * n * (d + m)
+
+
+def _jrns(n: int, d: int, m: int, folds: int) -> int:
+    """XᵀX and its copies; the chain's state and sums."""
+    return 4 * d * d + 14 * d * m + 14 * m * m + 2 * n * (d + m)
+
+
+def _hsghs(n: int, d: int, m: int, folds: int) -> int:
+    """A factor of the smaller size; coefficients with their scales, sums and random numbers."""
+    return 4 * min(d, 3 * n) ** 2 + 3 * n * (d + m) + 18 * d * m + 18 * m * m
+
+
+def _ard(n: int, d: int, m: int, folds: int) -> int:
+    """One regression per output, each with the covariance of its coefficients in use."""
+    return m * min(n, d) ** 2 + 10 * d * d + 3 * n * (d + m) + 6 * d * m
+
+
+def _multitask_lasso(n: int, d: int, m: int, folds: int) -> int:
+    """A path of coefficients; predictions for every input alone."""
+    return 2 * _LASSO_VALUES * d * m + 4 * d * d + 6 * n * (d + m) + 10 * m * m
+
+
+_HELD = {
+    "sequential": _nard,
+    "hybrid": _nard,
+    "full": _nard_from_all,
+    "surrogate": _nard_from_all,
+    "mrce": _mrce,
+    "capme": _capme,
+    "mssl": _mssl,
+    "jrns": _jrns,
+    "hsghs": _hsghs,
+    "ard": _ard,
+    "multitask_lasso": _multitask_lasso,
+}
+
+
+class MemoryLimit(NamedTuple):
+    """Megabytes, and who says so."""
+
+    megabytes: int
+    source: str
+
+
+def memory_limit(
+    requested: int | None = None, environment: Mapping = os.environ, root: Path = Path("/")
+) -> MemoryLimit:
+    """What a job may take: the least of what the scheduler grants, the limit of its control group, and the machine's.
+
+    ``requested`` is what the job asked the scheduler for. It counts inside a SLURM job, which is killed beyond it;
+    SLURM's own variables do not reach the steps that Snakemake starts.
+    """
+    limits = [
+        MemoryLimit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20, "this machine has"),
+        *(MemoryLimit(limit, "the limit of its control group is") for limit in _control_group_limits(Path(root))),
+    ]
+    if "SLURM_MEM_PER_NODE" in environment:
+        limits.append(MemoryLimit(int(environment["SLURM_MEM_PER_NODE"]), "SLURM grants"))
+    elif "SLURM_JOB_ID" in environment and requested:
+        limits.append(MemoryLimit(requested, "the job has asked SLURM for"))
+    return min((limit for limit in limits if limit.megabytes > 0), key=lambda limit: limit.megabytes)
+
+
+def _control_group_limits(root: Path) -> Iterator[int]:
+    """Of this process's group and those around it, in version 1 and version 2 of control groups."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            folder, name = root / "sys/fs/cgroup", "memory.max"
+        elif "memory" in controllers.split(","):
+            folder, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+        else:
+            continue
+        inner = Path(group.lstrip("/"))
+        # Inside a container the group's own path may not be there, but that of the container is.
+        for each in (inner, *inner.parents):
+            try:
+                yield int((folder / each / name).read_text()) // 2**20
+            except (OSError, ValueError):  # "max" is no limit
+                continue
+
+
+def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit, *, tuned: bool = False) -> str | None:
+    """Why the fit would be killed, and what to change; None if it has enough. ``shape`` is (N, d, m)."""
+    n, d, m = shape
+    needed = fit_megabytes(method, n, d, m, tuned=tuned)
+    if needed <= limit.megabytes:
+        return None
+    lines = [
+        f"{method}: a fit to {n} samples × {d} inputs × {m} outputs takes up to {needed} MB; "
+        f"{limit.source} {limit.megabytes} MB"
+    ]
+    if fewer := _most_inputs(method, n, m, limit.megabytes, d, tuned):
+        lines.append(f"fewer inputs: `preprocessing: {{genes: {fewer}}}` or less takes the most variable ones")
+    fitting = [name for name in _HELD if fit_megabytes(name, n, d, m, tuned=tuned) <= limit.megabytes]
+    if fitting:
+        lines.append(f"other methods: `methods: [{', '.join(fitting)}]` fit into it")
+    lines.append(
+        f"more memory: a larger machine, `memory: {needed}` in the config if it says less, or on a cluster "
+        f"`--set-resources fit:mem_mb={needed}`"
+    )
+    return "\n  ".join(lines)
+
+
+def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int, tuned: bool) -> int:
+    """The largest number of inputs below d, to two digits, that fits; 0 if none does."""
+    low, high = 0, d
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fit_megabytes(method, n, middle, m, tuned=tuned) <= megabytes:
+            low = middle
+        else:
+            high = middle
+    unit = 10 ** max(len(str(low)) - 2, 0)
+    return low // unit * unit
+
+
+def require_memory(
+    method: str, shape: tuple[int, int, int], requested: int | None = None, *, tuned: bool = False
+) -> str:
+    """Fails before the fit if it would be killed for want of memory; says what it takes and what there is."""
+    limit = memory_limit(requested)
+    if problem := too_large(method, shape, limit, tuned=tuned):
+        raise DataError(problem)
+    needed = fit_megabytes(method, *shape, tuned=tuned)
+    return f"memory: the fit takes up to {needed} MB; {limit.source} {limit.megabytes} MB"

@@ -1,0 +1,92 @@
+"""The explorer in Chromium: hostile names in real fits, and 2,000 edges."""
+
+import pytest
+from browser import Explorer, browser
+from networks import HOSTILE, INPUTS, large_cohorts, small_cohorts
+from tour import tour
+
+from nard.explorer import explorer_page, payload
+from nard.files import write_text
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    with browser(folder) as chrome:
+        chrome.downloads = folder / "downloads"
+        yield chrome
+
+
+def opened(chrome, cohorts, folder):
+    path = folder / "explorer.html"
+    write_text(explorer_page(payload(cohorts, "sequential"), "report.html"), path)
+    return Explorer(chrome, path, chrome.downloads)
+
+
+@pytest.mark.slow
+def test_everything_on_small_fits(chrome, tmp_path):
+    tour(opened(chrome, small_cohorts(), tmp_path), small_cohorts(), "sequential")
+
+
+@pytest.mark.slow
+def test_everything_on_two_thousand_edges(chrome, tmp_path):
+    page = opened(chrome, large_cohorts(), tmp_path)
+    tour(page, large_cohorts(), "sequential")
+    page.choose("most", "Infinity")
+    assert page.count(".edge") == 2000
+    milliseconds = chrome.execute_script(
+        """const slider = document.getElementById('limit'), start = slider.value, times = [];
+        for (const value of [0, start, 3, start, 0, start]) {
+          slider.value = value;
+          const before = performance.now();
+          slider.dispatchEvent(new Event('input'));
+          times.push(performance.now() - before);
+        }
+        return times;"""
+    )
+    print("ms of script per change of the threshold, 2,000 edges:", [round(time, 1) for time in milliseconds])
+    assert page.count(".edge") == 2000
+
+
+def test_hostile_names_are_shown_and_not_run(chrome, tmp_path):
+    page = opened(chrome, small_cohorts(), tmp_path)
+    scripts = page.count("script, img, b, i")
+    for name in HOSTILE:
+        page.search(name)
+        assert page.text("panel-title") == name
+        assert page.node("output", name).get_attribute("aria-label").startswith(name)
+        page.choose("other", 1)
+        assert "B<b>B" in page.text("status")
+        page.choose("other", "")
+    page.search(INPUTS[3])
+    assert page.text("panel-title") == INPUTS[3]
+    assert page.count("script, img, b, i") == scripts
+    assert chrome.title == "NARD explorer"
+    page.assert_silent()
+
+
+def test_a_private_edge_tells_that_the_other_cohort_lacks_its_node(chrome, tmp_path):
+    page = opened(chrome, small_cohorts(), tmp_path)
+    page.choose("other", 1)
+    page.search("GSK3ALPHABETAPS21S9")
+    assert "only AAA (GSK3ALPHABETAPS21S9 not measured in B<b>B)" in page.one("#panel").text
+
+
+def test_one_cohort_has_nothing_to_be_compared_with(chrome, tmp_path):
+    page = opened(chrome, small_cohorts()[1:], tmp_path)
+    assert not page.one("#other").is_enabled()
+    assert not page.one("#simulated").is_displayed()
+    page.assert_silent()
+
+
+def test_it_fits_a_phone(chrome, tmp_path):
+    page = opened(chrome, small_cohorts(), tmp_path)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.choose("other", 1)
+        page.search("BAX")
+        assert chrome.execute_script("return document.documentElement.scrollWidth") == 390
+        page.assert_silent()
+    finally:
+        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

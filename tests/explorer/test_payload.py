@@ -1,0 +1,183 @@
+"""What goes into the explorer's page: caps, thresholds, intervals, escaping, the same bytes."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from networks import HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
+
+from nard import NARD
+from nard.explorer import explorer_page, payload
+from nard.explorer.intervals import association_intervals, edge_intervals
+from nard.explorer.payload import MOST_SELECTED
+from nard.figures import circular_layout
+from nard.simulate import make_regression
+
+STATISTICS = ["value", "lower", "upper", "q"]
+
+
+def page_data(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = make_regression(60, 5, 8, relevant=1.0, edge_probability=0.4, random_state=0)
+    return tables_of(NARD(lam=0.1).fit(data.X, data.Y), 0.05)
+
+
+@pytest.mark.parametrize(("what", "intervals"), [("associations", association_intervals), ("edges", edge_intervals)])
+def test_an_interval_excludes_zero_where_the_test_rejects(fitted, what, intervals):
+    table = getattr(fitted, what)
+    bounds = intervals(table)
+    excludes = (bounds["lower"] > 0) | (bounds["upper"] < 0)
+    assert (excludes == (table["pvalue"] < 0.05)).all()
+    assert 0 < excludes.sum() < len(table)
+    estimate = table["weight" if what == "associations" else "partial_correlation"]
+    assert ((bounds["lower"] <= estimate) & (estimate <= bounds["upper"])).all()
+
+
+def test_intervals_of_weights_cover_the_truth():
+    """Of the entries of W, 95 % are covered; most are zero, and shrinkage would show in those that are not."""
+    covered, covered_effects = [], []
+    for seed in range(20):
+        data = make_regression(80, 5, 6, relevant=1.0, random_state=seed)
+        table = NARD(lam=0.1, refit=False, standardize=False).fit(data.X, data.Y).associations()
+        truth = np.array(
+            [data.coef[int(t[1:]), int(f[1:])] for f, t in zip(table["feature"], table["target"], strict=True)]
+        )
+        bounds = association_intervals(table)
+        inside = (bounds["lower"] <= truth) & (truth <= bounds["upper"])
+        covered.extend(inside)
+        covered_effects.extend(inside[truth != 0])
+    # 600 entries: the binomial standard error is 0.9 %.
+    assert 0.92 <= np.mean(covered) <= 0.98
+    assert np.mean(covered_effects) >= 0.9
+
+
+def test_a_method_without_tests_has_no_intervals_unless_it_has_a_posterior(fitted):
+    bare = fitted.associations.assign(z=np.nan, pvalue=np.nan, qvalue=np.nan)
+    posterior = association_intervals(bare)
+    assert np.allclose((posterior["upper"] - posterior["lower"]) / bare["sd"], 2 * 1.959964)
+    assert association_intervals(bare.assign(sd=np.nan)).isna().all(axis=None)
+    assert edge_intervals(fitted.edges.assign(z=np.nan, pvalue=np.nan)).isna().all(axis=None)
+
+
+def test_an_interval_never_leaves_the_range_of_a_correlation(fitted):
+    bounds = edge_intervals(fitted.edges.assign(z=fitted.edges["z"] / 10))
+    assert bounds.abs().max(axis=None) == 1.0
+
+
+def test_every_selected_finding_is_listed_and_the_next_ones_up_to_the_cap():
+    table = large_cohorts()[0].fits["sequential"].edges
+    found = payload(large_cohorts(), "sequential")["cohorts"][0]["fits"]["sequential"]["edges"]
+    assert len(table) == 300 * 299 // 2 == found["candidates"]
+    assert found["found"] == sum(found["selected"]) == len(found["a"]) == 2000
+    assert found["beyond"] == table["qvalue"].iloc[2000] > 0.05
+
+    [small, _] = payload(small_cohorts(), "sequential")["cohorts"]
+    listed = small["fits"]["sequential"]["edges"]
+    assert len(listed["a"]) == listed["candidates"] == 45 > listed["found"]
+    assert listed["beyond"] is None
+
+
+def test_a_network_beyond_all_measure_is_cut_and_says_so():
+    [cohort, _] = large_cohorts()
+    fit = cohort.fits["sequential"]
+    everything = replace(fit, edges=fit.edges.assign(selected=True))
+    found = payload([replace(cohort, fits={"sequential": everything})], "sequential")["cohorts"][0]["fits"]
+    found = found["sequential"]["edges"]
+    assert len(found["a"]) == MOST_SELECTED < found["found"] == found["candidates"]
+    assert found["beyond"] == fit.edges["qvalue"].iloc[MOST_SELECTED]
+
+
+def test_a_table_of_selected_rows_alone_is_complete_up_to_its_rate():
+    [cohort, _] = small_cohorts()
+    fit = cohort.fits["sequential"]
+    table = fit.associations[fit.associations["selected"]]
+    cut = replace(fit, fit={**fit.fit, "associations_listed": "selected only"}, associations=table)
+    found = payload([replace(cohort, fits={"sequential": cut})], "sequential")["cohorts"][0]["fits"]["sequential"]
+    assert found["edges"]["beyond"] is None
+    assert 0.05 < found["associations"]["beyond"] < 0.0500001
+
+
+def test_a_method_without_tests_lists_what_it_selected():
+    [cohort, _] = payload(small_cohorts(), "sequential")["cohorts"]
+    fit = cohort["fits"]["capme"]
+    assert not fit["tested"]
+    for what in ("edges", "associations"):
+        assert set(fit[what]["selected"]) == {1}
+        assert len(fit[what]["a"]) == fit[what]["found"]
+        assert set(fit[what]["q"]) == {None}
+
+
+def test_numbers_are_those_of_the_tables():
+    [cohort, _] = small_cohorts()
+    table = cohort.fits["sequential"].associations
+    shown = payload(small_cohorts(), "sequential")["cohorts"][0]
+    found = shown["fits"]["sequential"]["associations"]
+    expected = pd.concat([table[["weight", "qvalue"]], association_intervals(table)], axis=1)
+    for i, row in enumerate(table.itertuples()):
+        assert shown["inputs"][found["a"][i]]["name"] == row.feature
+        assert shown["outputs"][found["b"][i]]["name"] == row.target
+        numbers = [found[name][i] for name in STATISTICS]
+        assert numbers == pytest.approx(list(expected.iloc[i][["weight", "lower", "upper", "qvalue"]]), rel=1e-3)
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.01, 0.2, 1e-6])
+def test_rounding_lets_nothing_pass_a_threshold_that_the_table_holds_back(threshold):
+    [cohort, _] = small_cohorts()
+    fit = cohort.fits["sequential"]
+    near = threshold * np.array([1 - 1e-6, 1.0, 1 + 1e-6])
+    edges = fit.edges.assign(qvalue=np.resize(near, len(fit.edges)))
+    shown = payload([replace(cohort, fits={"sequential": replace(fit, edges=edges)})], "sequential")
+    q = np.array(shown["cohorts"][0]["fits"]["sequential"]["edges"]["q"])
+    assert ((q <= threshold) == (edges["qvalue"] <= threshold)).all()
+
+
+def test_an_output_has_the_same_place_in_every_cohort_that_of_the_figures():
+    first, second = payload(small_cohorts(), "sequential")["cohorts"]
+    places = [{node["name"]: (node["x"], node["y"]) for node in one["outputs"]} for one in (first, second)]
+    assert places[1].items() < places[0].items()
+    groups = small_cohorts()[0].groups
+    figure = circular_layout(groups[groups["side"] == "outputs"].rename(columns={"name": "id"}))
+    for name, (x, y) in places[0].items():
+        assert (x, -y) == pytest.approx(figure[name], abs=1e-4)
+
+
+def test_hostile_names_are_data_and_nothing_else():
+    page = explorer_page(payload(small_cohorts(), "sequential"), "report.html")
+    assert [node["name"] for node in page_data(page)["cohorts"][0]["outputs"]] == OUTPUTS
+    for name in HOSTILE[:3]:
+        assert name not in page
+    # The data, and the page's own script.
+    assert len(re.findall("<script", page)) == len(re.findall("</script>", page)) == 2
+
+
+def test_a_hostile_title_and_link_are_escaped():
+    [cohort, _] = small_cohorts()
+    cohort = replace(cohort, summary={**cohort.summary, "title": "<script>x</script>"})
+    page = explorer_page(payload([cohort], "sequential"), 'x"><script>')
+    assert "<title>NARD explorer: &lt;script&gt;x&lt;/script&gt;</title>" in page
+    assert 'x"><script>' not in page
+
+
+def test_nothing_is_loaded_and_no_script_but_its_own_may_run():
+    page = explorer_page(payload(small_cohorts(), "sequential"), "report.html")
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', page).group(1)
+    assert policy.startswith("default-src &#39;none&#39;;")
+    assert "script-src &#39;sha256-" in policy
+    assert re.findall(r'(?:src|href)="([^"]*)"', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)) == [
+        "report.html"
+    ]
+
+
+def test_the_same_tables_give_the_same_bytes():
+    pages = []
+    for _ in range(2):
+        small_cohorts.cache_clear()
+        pages.append(explorer_page(payload(small_cohorts(), "sequential"), "report.html"))
+    assert pages[0] == pages[1]

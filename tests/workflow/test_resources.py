@@ -1,0 +1,47 @@
+"""What schedulers read: the resources of the rules, the profiles, and the catalog's metadata."""
+
+import re
+
+import yaml
+from runs import ROOT
+
+
+def rules():
+    """The text of every rule by its name."""
+    text = "\n".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+    blocks = re.split(r"^rule (\w+):$", text, flags=re.M)
+    return dict(zip(blocks[1::2], blocks[2::2], strict=True))
+
+
+def test_every_rule_has_memory_time_and_threads():
+    found = rules()
+    assert len(found) > 20
+    for name, text in found.items():
+        for line in (r"^ +mem_mb=", r"^ +runtime=", r"^ +threads: "):
+            assert re.search(line, text, re.M), (name, line)
+
+
+def test_the_slurm_profile_takes_the_place_of_the_default_one():
+    default, slurm = (
+        yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text()) for name in ("default", "slurm")
+    )
+    assert default.items() <= slurm.items()
+    assert slurm["executor"] == "slurm"
+    assert set(slurm["groups"]) <= set(rules())
+
+
+def test_the_catalog_finds_what_it_wants():
+    catalog = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
+    assert set(catalog) == {"usage"}
+    assert set(catalog["usage"]) == {"mandatory-flags", "software-stack-deployment"}
+    assert set(catalog["usage"]["mandatory-flags"]) == {"desc", "flags"}
+    deployment = catalog["usage"]["software-stack-deployment"]
+    assert set(deployment) == {"conda", "apptainer", "apptainer+conda", "report"}
+    assert all(isinstance(value, bool) for value in deployment.values())
+    # What is promised is there: environments for conda, and outputs that go into Snakemake's report.
+    texts = rules().values()
+    assert deployment["conda"] == all("conda:" in text for text in texts)
+    assert deployment["report"] == any("report(" in text for text in texts)
+    guide = (ROOT / "config/README.md").read_text()
+    for link in re.findall(r"\]\(([^)#]+)\)", guide):
+        assert (ROOT / "config" / link).exists(), link
