@@ -52,12 +52,22 @@ class Chapter:
 
 CHAPTERS: dict[str, Chapter] = {
     "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
+    "tcga": Chapter(
+        "Seven cancers",
+        "nard.experiments.tcga",
+        (
+            *("tcga_upset", "tcga_finding", "tcga_network_COAD", "tcga_network_LUAD", "tcga_network_LUSC"),
+            *("tcga_network_OV", "tcga_network_READ", "tcga_network_SKCM", "tcga_network_UCEC"),
+        ),
+        timed=False,
+    ),
     "air_quality": Chapter(
         "The air of Beijing",
         "nard.experiments.air_quality",
         ("air_quality_network", "air_quality_humidity"),
         timed=False,
     ),
+    "ashares": Chapter("A-shares", "nard.experiments.ashares", ("ashares_prices", "ashares_changes")),
 }
 
 

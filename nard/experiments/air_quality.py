@@ -35,9 +35,9 @@ result is their mean, and single sites are shown for comparison. What dependence
 come from resampling blocks of 14 days with a refit to each (95 %, percentiles); `effective_n` is the number of
 independent days with which a normal sample would have that spread. The tests' q-values assume independent days.
 
-Particles and gases correlate so strongly (0.94 between PM2.5 and PM10) that the de-sparsified estimate of NARD's table of
-edges, `edge_partial`, is still drawn towards zero. With 1,460 days and 11 outputs no penalty is needed to estimate one
-number: `partial_correlation` and its interval are those of NARD's residuals without one.
+Particles and gases correlate so strongly that the de-sparsified estimate of NARD's table of edges, `edge_partial`, is
+still drawn towards zero. With four years of days and 11 outputs no penalty is needed to estimate one number:
+`partial_correlation` and its interval are those of NARD's residuals without one.
 """
 
 _PAIR = ("PM2.5", "humidity")
@@ -159,9 +159,9 @@ def remarks(table: pd.DataFrame) -> list[str]:
     clear = (sites["low"] > 0) | (sites["high"] < 0)
     out = [
         f"PM2.5 and humidity, mean of all sites: partial correlation {row['partial_correlation']:.2f}, 95 % interval "
-        f"{row['low']:.2f} to {row['high']:.2f} (N = {row['days']:.0f} days, worth {row['effective_n']:.0f} independent "
-        f"ones), q = {row['qvalue']:.2g}, the {row['rank_among_edges']:.0f}. of {row['edges']:.0f} edges by p-value. "
-        f"The plain correlation of hourly values is {row['hourly_correlation']:.2f}.",
+        f"{row['low']:.2f} to {row['high']:.2f} ({row['days']:.0f} days, worth {row['effective_n']:.0f} independent); "
+        f"q = {row['qvalue']:.2g}, number {row['rank_among_edges']:.0f} among {row['edges']:.0f} edges by p-value. The "
+        f"plain correlation of hourly values is {row['hourly_correlation']:.2f}.",
     ]
     if len(sites):
         out.append(
@@ -170,9 +170,8 @@ def remarks(table: pd.DataFrame) -> list[str]:
         )
     others = table[(table["site"] == SITES) & table["jaccard_edges_with_all_sites"].notna()]
     if len(others):
-        out.append(
-            f"The variants' edges agree by a Jaccard index of {others['jaccard_edges_with_all_sites'].min():.3f} or more."
-        )
+        lowest = others["jaccard_edges_with_all_sites"].min()
+        out.append(f"The variants' edges agree with Sequential NARD's by a Jaccard index of at least {lowest:.3f}.")
     return out
 
 

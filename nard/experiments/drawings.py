@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
+from nard.figures.matrices import SIGNED, colour_bar
 from nard.figures.page import axes_at, page
 from nard.figures.style import MARGIN, MUTED, NEGATIVE, POSITIVE, STRIP, WIDTH, house_style, plain, shorten, text_width
 from nard.figures.traces import COLOURS, MARKERS
 
-__all__ = ["plot_dots", "plot_intervals"]
+__all__ = ["plot_dots", "plot_intervals", "plot_ordered"]
 
 _ROW, _AXIS, _LEGEND = 0.2, 0.4, 0.2
 
@@ -78,6 +81,41 @@ def plot_dots(
             ax.plot(np.full(low.sum(), floor), np.flatnonzero(low), "$←$", **style)
     _rows(ax, labels, what, 34)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, frameon=False, borderaxespad=0.2, handletextpad=0.2)
+    return figure
+
+
+@house_style()
+def plot_ordered(edges, weights, order, cluster, *, title, remarks=(), note=None) -> Figure:
+    """A network of very many nodes as a symmetric picture in a given order, with frames around the clusters.
+
+    ``edges`` are codes i · m + j, ``order`` lists the nodes and ``cluster`` has each node's. Where a point of the
+    picture holds several pairs it shows the strongest.
+    """
+    m, side = len(order), 6.2
+    place = np.empty(m, dtype=int)
+    place[np.asarray(order)] = np.arange(m)
+    points = min(m, 620)
+    codes, weights = np.asarray(edges, dtype=int), np.asarray(weights, dtype=float)
+    rows, columns = (place[part] * points // m for part in (codes // m, codes % m))
+    strength = np.zeros((points, points))
+    for k in np.argsort(np.abs(weights), kind="stable"):
+        strength[rows[k], columns[k]] = strength[columns[k], rows[k]] = weights[k]
+    figure = page(side + 0.5, title=title, remarks=remarks, note=note)
+    ax = axes_at(figure, (WIDTH - side) / 2, STRIP + 0.45, side, side)
+    limit = np.quantile(np.abs(weights), 0.95) if len(weights) else 1.0
+    picture = np.ma.masked_equal(strength, 0.0)
+    style = {"cmap": SIGNED, "norm": Normalize(-limit, limit), "interpolation": "nearest"}
+    mesh = ax.imshow(picture, extent=(0, m, m, 0), **style)
+    ordered = np.asarray(cluster)[np.asarray(order)]
+    ends = [*(np.flatnonzero(np.diff(ordered)) + 1), m]
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        if end - start > 1:
+            frame = {"fill": False, "edgecolor": "#333333", "linewidth": 0.5}
+            ax.add_patch(Rectangle((start, start), end - start, end - start, **frame))
+    ax.set(xticks=[], yticks=[])
+    bar = axes_at(figure, (WIDTH - side) / 2, STRIP + 0.2, 1.6, 0.1)
+    label = "partial correlation (colours end at the 95 % quantile)"
+    colour_bar(figure, mesh, bar, label, orientation="horizontal")
     return figure
 
 

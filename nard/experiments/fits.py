@@ -16,7 +16,19 @@ from sklearn.exceptions import ConvergenceWarning
 from nard.comparison import jaccard
 from nard.methods import METHODS, make_model
 
-__all__ = ["FDR", "VARIANTS", "done", "edge_frame", "fit", "found", "overlap", "title", "universal_lam", "warm_up"]
+__all__ = [
+    "FDR",
+    "VARIANTS",
+    "done",
+    "edge_frame",
+    "fit",
+    "found",
+    "overlap",
+    "patience",
+    "title",
+    "universal_lam",
+    "warm_up",
+]
 
 FDR = 0.05
 VARIANTS = ("full", "sequential", "surrogate", "hybrid")
@@ -27,6 +39,11 @@ _SETTINGS = {"lam": "cv", "fdr": FDR, "refit": "auto", "time_budget": None}
 def universal_lam(n: int, m: int) -> float:
     """sqrt(ln m / N), for data on which cross-validation of λ would take most of the hour."""
     return float(np.sqrt(np.log(m) / n))
+
+
+def patience(settings: Mapping, seconds: float) -> float:
+    """How long a baseline may take; a quick pass waits less."""
+    return max(20.0, settings["scale"] * seconds)
 
 
 def title(method: str) -> str:
