@@ -21,6 +21,7 @@ rule explorer:
     threads: 1
     resources:
         mem_mb=prepare_memory,
+        runtime=half_an_hour,
     params:
         fitted=fits_of(config["cohorts"]),
         reference=config["reference"],

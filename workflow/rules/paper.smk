@@ -21,6 +21,7 @@ rule paper_runs:
     threads: all_cores
     resources:
         mem_mb=paper_memory,
+        runtime=a_day,
     params:
         settings=paper_settings(config),
     message:
@@ -50,6 +51,7 @@ for chapter in paper_chapters(config):
         threads: 1
         resources:
             mem_mb=1000,
+            runtime=half_an_hour,
         params:
             chapter=chapter,
         message:
@@ -73,6 +75,7 @@ rule reproduction:
     threads: 1
     resources:
         mem_mb=500,
+        runtime=half_an_hour,
     params:
         settings=paper_settings(config),
         chapters=paper_chapters(config),
