@@ -21,7 +21,7 @@ rule paper_runs:
     threads: all_cores
     resources:
         mem_mb=paper_memory,
-        runtime=a_day,
+        runtime=half_a_day,
     params:
         settings=paper_settings(config),
     message:
