@@ -17,6 +17,7 @@ from mkdocs.structure.files import File
 from nard.config import resolve, schema
 
 _PLACE = re.compile(r"^<!-- generated: ([a-z_]+) -->$", re.MULTILINE)
+_OUTSIDE = re.compile(r"\[[^\]]+\]\(\.\./([^)]+)\)")
 _EXAMPLE = {"samples": 200, "pathways": ["Apoptosis", "Cell-cycle", "PI3K/AKT"], "seed": 4, "lam": 0.1}
 
 
@@ -30,8 +31,8 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Fills the places of generated text."""
-    return filled(markdown)
+    """Fills the places of generated text; files outside of these pages are named, not linked."""
+    return _OUTSIDE.sub(lambda link: f"`{link[1]}`", filled(markdown))
 
 
 def on_page_content(html, page, config, files):

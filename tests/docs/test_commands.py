@@ -19,6 +19,7 @@ from nard.data.simulated import simulate_omics
 from nard.files import write_tsv
 from nard.simulate import make_regression
 
+SLURM = "snakemake --workflow-profile profiles/slurm --configfile my.yaml"
 # Commands that are not run here, and why.
 EXCUSED = {
     "git clone REPOSITORY nard": "the test works in a copy",
@@ -28,10 +29,22 @@ EXCUSED = {
     "make quick": "this is it",
     "make lint": "continuous integration runs it before the tests",
     "make docs": "tests/docs/test_site.py builds the pages",
+    'pip install ".[workflow,cluster]"': "installs from the network; the environment of the tests has both",
+    "sinfo": "needs a cluster",
+    "sacctmgr show associations user=$USER format=account": "needs a cluster with accounting",
+    SLURM: "tests/cluster runs it on a real SLURM",
+    f"{SLURM} --default-resources slurm_partition=main slurm_account=mylab": "needs a cluster of that partition",
+}
+# Commands that are not run here whatever follows.
+EXCUSED_STARTS = {
+    "snakemake --executor kubernetes": "needs a Kubernetes cluster; the page says that it was not run",
+    "snakemake --executor aws-batch": "needs an account of AWS; the page says that it was not run",
+    "snakemake --executor googlebatch": "needs an account of Google Cloud; the page says that it was not run",
 }
 # Pages on which `snakemake` only plans its jobs: the tutorial has the same commands, and runs them.
 PLANNED = {"README.md", "docs/first-steps.md"}
-LANGUAGES = {"sh", "python", "yaml", "mermaid", "text"}
+# A block without a language is what a program says.
+LANGUAGES = {"sh", "python", "yaml", "mermaid", ""}
 
 
 def simulate(folder, inputs, outputs):
@@ -52,7 +65,11 @@ def prepare_first_steps(folder):
 
 
 # What a page has before its first command.
-PREPARED = {"README.md": prepare_readme, "docs/first-steps.md": prepare_first_steps}
+PREPARED = {
+    "README.md": prepare_readme,
+    "docs/cluster.md": prepare_readme,
+    "docs/first-steps.md": prepare_first_steps,
+}
 
 
 @cache
@@ -70,8 +87,16 @@ def copy_of_the_repository(folder):
     (folder / ".venv/bin/activate").write_text(f'export PATH="{os.path.dirname(sys.executable)}:$PATH"\n')
 
 
+def excused(command):
+    return command in EXCUSED or command.startswith(tuple(EXCUSED_STARTS))
+
+
 def run_shell(page, folder):
-    lines = [command for command in commands(text_of(page)) if command not in EXCUSED]
+    lines = [command for command in commands(text_of(page)) if not excused(command)]
+    activate = ". .venv/bin/activate"
+    if activate not in lines:
+        # The page presumes that it has been typed before.
+        lines.insert(0, activate)
     if name(page) in PLANNED:
         lines.insert(0, 'snakemake() { command snakemake "$@" --dry-run; }')
     script = "\n".join(["set -euo pipefail", "trap 'echo \"failed: $BASH_COMMAND\" >&2' ERR", *lines])
@@ -101,6 +126,8 @@ def test_the_commands_of_a_page_work(page, tmp_path, monkeypatch):
 def test_no_command_is_excused_that_is_not_there():
     everything = {command for page in PAGES for command in commands(text_of(page))}
     assert set(EXCUSED) <= everything
+    for start in EXCUSED_STARTS:
+        assert any(command.startswith(start) for command in everything), start
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
