@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nard.experiments import chapter_module, figures_of
 from nard.experiments.pages import chapter_page
-from nard.figures.style import save_figure
+from nard.figures.style import house_style, save_figure
 from nard.files import read_json, read_tsv, write_text, write_tsv
 from nard.jobs import job
 
@@ -15,7 +15,8 @@ if __name__ == "__main__":
         results = [read_json(path) for path in read_json(snakemake.input[0])["records"]]
         table = module.table(results)
         write_tsv(table, output.table)
-        drawn = module.figure(table, results)
+        with house_style():
+            drawn = module.figure(table, results)
         figures = drawn if isinstance(drawn, dict) else {chapter: drawn}
         for name in figures_of(chapter):
             save_figure(figures[name], [path for path in output.figures if Path(path).stem == name])

@@ -12,6 +12,7 @@ A chapter's module has
 - ``figure(table, results) -> Figure``, or a dict with a figure for each name in the entry's ``figures``.
 - ``remarks(table) -> list[str]``: plain sentences computed from the table as it is in its file.
 - ``READINGS``: what the paper leaves open, and how we read it; paragraphs of text.
+- ``PRELOAD``, if it likes: modules to import once instead of in every run.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ class Chapter:
 
 
 CHAPTERS: dict[str, Chapter] = {
+    "table1": Chapter("Table 1: d = 5,000, m = N = 1,500", "nard.experiments.table1"),
+    "table2": Chapter("Table 2: three sizes", "nard.experiments.table2"),
+    "time": Chapter("Figure: total time over d", "nard.experiments.time"),
     "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
+    "aging_kernels": Chapter("Aging phenotypes, with kernels", "nard.experiments.aging_kernels", timed=False),
     "tcga": Chapter(
         "Seven cancers",
         "nard.experiments.tcga",
@@ -68,6 +73,7 @@ CHAPTERS: dict[str, Chapter] = {
         timed=False,
     ),
     "ashares": Chapter("A-shares", "nard.experiments.ashares", ("ashares_prices", "ashares_changes")),
+    "predictions": Chapter("Held-out predictions on real data", "nard.experiments.predictions", timed=False),
 }
 
 

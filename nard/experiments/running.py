@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from contextlib import suppress
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from nard.files import read_json, write_json
 
 __all__ = ["key_of", "record_path", "run_chapter"]
 
-_POLL = 0.1
+_POLL = 0.05
 _GB = 1e9
 
 
@@ -85,16 +85,23 @@ def run_chapter(
     missing = [(spec, path) for spec, path in zip(specs, paths, strict=True) if not _settled(path, spec, limits)]
     say(f"{chapter}: {len(specs)} runs, {len(specs) - len(missing)} of them have a record already")
     workers, threads = (1, cores) if timed else (cores, 1)
-    finished = count(1)
+    about = {"chapter": chapter, "threads": threads, "commit": _commit()}
+    finished, waiting = count(1), iter(missing)
 
-    def one(job):
-        spec, path = job
-        record = {"chapter": chapter, **_execute(module.__name__, spec, limits, threads)}
-        write_json(record, path)
-        say(f"{chapter} {next(finished)}/{len(missing)} {spec['name']}: {_summary(record)}")
+    def work(_):
+        worker = _Worker(module.__name__, threads)
+        try:
+            while job := next(waiting, None):
+                spec, path = job
+                record = {**about, **worker(spec, limits)}
+                write_json(record, path)
+                say(f"{chapter} {next(finished)}/{len(missing)} {spec['name']}: {_summary(record)}")
+        finally:
+            worker.close()
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(one, missing))
+    if missing:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(work, range(workers)))
     return paths
 
 
@@ -122,25 +129,61 @@ def _settled(path: Path, spec: Mapping, limits: Mapping) -> bool:
     return record["status"] == "done" or all(record["limits"][name] >= limit for name, limit in limits.items())
 
 
-def _execute(module: str, spec: Mapping, limits: Mapping, threads: int) -> dict:
-    """The record of one run, done in a process of its own."""
+class _Worker:
+    """A process that has imported what a chapter needs, and forks itself for every run.
+
+    Starting Python and importing takes seconds, more than many a run.
+    """
+
+    def __init__(self, module: str, threads: int):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nard.experiments.running", module],
+            env={**os.environ, **_thread_settings(threads), "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, spec: Mapping, limits: Mapping) -> dict:
+        self.process.stdin.write(json.dumps({"spec": spec, "limits": limits}) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the process that was to run {spec['name']} ended with code {self.process.wait()}")
+        return json.loads(answer)
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def _serve(module_name: str) -> None:
+    """The worker's side: a line of JSON in for every run, its record out."""
+    module, parent = import_module(module_name), os.getppid()
+    for name in getattr(module, "PRELOAD", ()):
+        import_module(name)
+    # What runs print goes to standard error; the answers alone to what was standard output.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        task = json.loads(line)
+        answers.write(json.dumps(_supervised(module, task["spec"], task["limits"], parent), allow_nan=False) + "\n")
+        answers.flush()
+
+
+def _supervised(module: ModuleType, spec: Mapping, limits: Mapping, parent: int) -> dict:
+    """The record of one run, done by a fork of this process."""
     seconds = min(limits["seconds"], spec.get("seconds", math.inf))
-    record = {"name": spec["name"], "key": key_of(spec), "spec": dict(spec)}
+    started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="nard-run-") as scratch:
-        task, answer, errors = (Path(scratch) / name for name in ("task.json", "answer.json", "errors.txt"))
-        write_json({"module": module, "spec": spec}, task)
-        started = time.perf_counter()
-        with errors.open("wb") as stream:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "nard.experiments.running", str(task), str(answer)],
-                env={**os.environ, **_thread_settings(threads), "PYTHONPATH": os.pathsep.join(sys.path)},
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                start_new_session=True,
-            )
-            stopped, peak = _watch(process, started + seconds, limits["gigabytes"])
-        record |= {"seconds": round(time.perf_counter() - started, 3), "peak_gb": round(peak, 3)}
+        answer = Path(scratch) / "answer.json"
+        pid = os.fork()
+        if pid == 0:
+            try:
+                write_json(_outcome(module, spec), answer)
+            finally:
+                os._exit(0)
+        stopped, peak, code = _watch(pid, started + seconds, limits["gigabytes"], parent)
         if stopped == "time":
             outcome = {"status": "time", "reason": f"not finished after {seconds:g} s"}
         elif stopped == "memory":
@@ -148,31 +191,43 @@ def _execute(module: str, spec: Mapping, limits: Mapping, threads: int) -> dict:
         elif answer.exists():
             outcome = read_json(answer)
         else:
-            last = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:] or [""]
-            outcome = {"status": "error", "reason": f"the process ended with code {process.returncode}. {last[0]}"}
-    return {**record, **outcome, "threads": threads, "limits": dict(limits), "commit": _commit()}
+            outcome = {"status": "error", "reason": f"the process ended with code {code}"}
+    about = {"name": spec["name"], "key": key_of(spec), "spec": dict(spec), "limits": dict(limits)}
+    return {**about, "seconds": round(time.perf_counter() - started, 3), "peak_gb": round(peak, 3), **outcome}
 
 
-def _watch(process: subprocess.Popen, deadline: float, gigabytes: float) -> tuple[str | None, float]:
-    """Waits for a process, and ends it at its limits; which limit if any, and the most memory that was seen."""
+def _outcome(module: ModuleType, spec: Mapping) -> dict:
+    try:
+        return {"status": "done", "result": _plain(module.run(spec))}
+    except CannotRun as error:
+        return {"status": "cannot", "reason": str(error)}
+    except MemoryError as error:
+        return {"status": "memory", "reason": f"out of memory: {error}"}
+    except Exception as error:
+        traceback.print_exc()
+        return {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+
+
+def _watch(pid: int, deadline: float, gigabytes: float, parent: int) -> tuple[str | None, float, int]:
+    """Waits for a child, and ends it at its limits: which limit if any, the most memory seen, and the exit code.
+
+    If the process that asked for the run is gone, so is the run: a killed workflow leaves nothing behind.
+    """
     import psutil
 
-    peak, stopped = 0.0, None
-    watched = psutil.Process(process.pid)
-    try:
-        while stopped is None and process.poll() is None:
-            peak = max(peak, _memory(watched))
-            if peak > gigabytes:
-                stopped = "memory"
-            elif time.perf_counter() > deadline:
-                stopped = "time"
-            else:
-                time.sleep(_POLL)
-    finally:
-        if process.poll() is None:
+    peak, stopped, watched = 0.0, None, psutil.Process(pid)
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return stopped, peak, os.waitstatus_to_exitcode(status)
+        peak = max(peak, _memory(watched))
+        if os.getppid() != parent:
             _end(watched)
-        process.wait()
-    return stopped, peak
+            os._exit(1)
+        if stopped is None and (peak > gigabytes or time.perf_counter() > deadline):
+            stopped = "memory" if peak > gigabytes else "time"
+            _end(watched)
+        time.sleep(_POLL)
 
 
 def _memory(process) -> float:
@@ -224,32 +279,5 @@ def _plain(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _leave_with_parent() -> None:
-    """Ends this process once the one that started it is gone, so that a killed workflow leaves nothing behind."""
-    parent = os.getppid()
-
-    def wait():
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _main(task: str, answer: str) -> None:
-    _leave_with_parent()
-    given = read_json(task)
-    try:
-        outcome = {"status": "done", "result": _plain(import_module(given["module"]).run(given["spec"]))}
-    except CannotRun as error:
-        outcome = {"status": "cannot", "reason": str(error)}
-    except MemoryError as error:
-        outcome = {"status": "memory", "reason": f"out of memory: {error}"}
-    except Exception as error:
-        traceback.print_exc()
-        outcome = {"status": "error", "reason": f"{type(error).__name__}: {error}"}
-    write_json(outcome, answer)
-
-
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    _serve(sys.argv[1])

@@ -1,0 +1,222 @@
+"""What the chapters on simulated data share: sizes, data, fits, and how findings are counted against the truth."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from nard.methods import METHODS, make_model, minimise_j
+from nard.selection import qvalues
+from nard.simulate import Regression, make_regression
+
+__all__ = [
+    "FDR",
+    "NARDS",
+    "PRELOAD",
+    "counted",
+    "done",
+    "fitted",
+    "grouped",
+    "lam_for",
+    "paper_names",
+    "rates",
+    "reading_rows",
+    "scaled",
+    "scores",
+    "selections",
+    "simulated",
+    "tpr_at_fpr",
+    "truth",
+    "warm_up",
+]
+
+FDR = 0.05
+NARDS = ("full", "sequential", "surrogate", "hybrid")
+PRELOAD = ("nard.estimator", "nard.baselines")
+_LEAST = 12
+_FIT = {"lam": 0.1, "fdr": FDR, "refit": False, "time_budget": None}
+# λ sinks with N as the noise of a correlation does; this factor makes it 0.06 at m = N = 1,500.
+_LAM_FACTOR = 0.86
+
+
+def scaled(settings: Mapping, *sizes: int) -> list[int]:
+    """Sizes times the config's scale, never below a dozen."""
+    return [max(_LEAST, round(settings["scale"] * size)) for size in sizes]
+
+
+def lam_for(m: int, n: int) -> float:
+    """The λ of fits whose time counts: 0.86 sqrt(ln m / N), 0.06 at the size of Table 1."""
+    return float(np.round(_LAM_FACTOR * np.sqrt(np.log(m) / n), 4))
+
+
+def simulated(spec: Mapping) -> Regression:
+    """The data of a run: the paper's design, with the sizes and shares that its spec names."""
+    return make_regression(
+        spec["n"],
+        spec["d"],
+        spec["m"],
+        relevant=spec["relevant"],
+        density=spec["density"],
+        weight_range=tuple(spec["weights"]),
+        edge_probability=spec["p"],
+        feature_correlation=spec.get("correlation", 0.0),
+        random_state=spec["seed"],
+    )
+
+
+def warm_up(method: str) -> None:
+    """Compiles or loads what a method needs, so that its time is that of the fit."""
+    small = make_regression(40, 15, 6, random_state=0)
+    for rows in (slice(None), slice(12)):
+        fitted(method, small.X[rows], small.Y[rows], seed=0, **_brief(method))
+
+
+def _brief(method: str) -> dict:
+    return {"n_burnin": 2, "n_draws": 2} if method in ("jrns", "hsghs") else {}
+
+
+def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
+    """A fitted model and the seconds it took; not converging is left for the record to tell."""
+    model = make_model(method, {**_FIT, "lam": lam}, seed, **fixed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        started = time.perf_counter()
+        model.fit(X, Y)
+    return model, time.perf_counter() - started
+
+
+def rates(found: np.ndarray, true: np.ndarray) -> dict:
+    """True positive rate, false positive rate and false discovery proportion of a mask against the truth."""
+    hits, n_found, n_true = int((found & true).sum()), int(found.sum()), int(true.sum())
+    return {
+        "tpr": hits / n_true if n_true else np.nan,
+        "fpr": (n_found - hits) / max(true.size - n_true, 1),
+        "fdr": (n_found - hits) / max(n_found, 1),
+    }
+
+
+def tpr_at_fpr(score: np.ndarray, true: np.ndarray, fpr: float) -> dict:
+    """The rates of the largest set {score > threshold} whose false positive rate is at most ``fpr``."""
+    null = score[~true]
+    allowed = int(fpr * null.size)
+    if allowed >= null.size:
+        threshold = -np.inf
+    else:
+        threshold = np.partition(null, null.size - 1 - allowed)[null.size - 1 - allowed]
+    return rates(score > threshold, true)
+
+
+def _upper(matrix: np.ndarray) -> np.ndarray:
+    return matrix[np.triu_indices(len(matrix), 1)]
+
+
+def truth(data: Regression) -> dict[str, np.ndarray]:
+    """The true inputs, associations (m×d) and edges (upper triangle) as masks."""
+    return {"inputs": data.relevant, "associations": data.coef != 0, "edges": _upper(data.edges)}
+
+
+def scores(method: str, model) -> dict[str, np.ndarray]:
+    """How a method ranks inputs, associations and edges, larger is surer.
+
+    NARD by its tests; JRNS by posterior inclusion, HS-GHS by |mean|/sd, the others by |weight| in standard deviations
+    and |partial correlation|; inputs by their surest association.
+    """
+    if minimise_j([method]):
+        z = np.abs(model.entry_test_.z.T)
+        return {"inputs": -model.input_test_.pvalue, "associations": z, "edges": _upper(np.abs(model.edge_test_.z))}
+    found = model._estimated
+    scale = np.sqrt(np.diag(found.omega))
+    if method == "jrns":
+        associations, edges = model.inclusion_coef_, model.inclusion_precision_
+    elif found.W_sd is not None:
+        associations = np.abs(found.W) / np.maximum(found.W_sd, 1e-300)
+        edges = np.abs(found.omega) / np.maximum(found.omega_sd, 1e-300)
+    else:
+        associations, edges = np.abs(found.W), np.abs(found.omega / np.outer(scale, scale))
+    return {"inputs": associations.max(axis=0), "associations": associations, "edges": _upper(edges)}
+
+
+def selections(method: str, model, fdr: float = FDR) -> dict[str, np.ndarray]:
+    """What a method calls a finding: NARD at a false discovery rate, the others by their own rule."""
+    if minimise_j([method]):
+        associations = np.zeros(model.coef_.shape, dtype=bool)
+        columns, rows, _ = model.entry_test_.selected(fdr)
+        associations[rows, columns] = True
+        return {
+            "inputs": qvalues(model.input_test_.pvalue) <= fdr,
+            "associations": associations,
+            "edges": qvalues(_upper(model.edge_test_.pvalue)) <= fdr,
+        }
+    found = model._estimated
+    return {
+        "inputs": found.W_selected.any(axis=0),
+        "associations": found.W_selected,
+        "edges": _upper(found.omega_selected),
+    }
+
+
+def counted(method: str, model, data: Regression, paper_fpr: float) -> dict[str, dict]:
+    """The rates of a fit by every reading of what counts as found (see Table 1)."""
+    true, found = truth(data), selections(method, model)
+    nard = bool(minimise_j([method]))
+    rule = "q ≤ 0.05" if nard else "own rule"
+    readings = {f"{what}, {rule}": rates(found[what], true[what]) for what in found}
+    score = scores(method, model)["associations"]
+    readings["associations, at the paper's FPR"] = tpr_at_fpr(score, true["associations"], paper_fpr)
+    if nard:
+        readings["associations, α finite"] = rates(
+            np.broadcast_to(model.active_, data.coef.shape), true["associations"]
+        )
+        readings["inputs, α finite"] = rates(model.active_, true["inputs"])
+        readings["edges, Ω not zero"] = rates(_upper(model.precision_) != 0, true["edges"])
+    return readings
+
+
+def reading_rows(records: Sequence[Mapping]) -> list[dict]:
+    """Mean rates over the records that have a result, a row per reading; one row that says why if none has."""
+    finished = done(records)
+    notes = sorted({record["reason"] for record in records if record["status"] != "done"})
+    cost = {
+        "seconds": np.mean([record["result"]["seconds"] for record in finished]) if finished else np.nan,
+        "cores": records[0]["threads"],
+        "gb": max(record["peak_gb"] for record in records),
+        "note": "; ".join(notes) or None,
+    }
+    return [
+        {
+            "reading": reading,
+            **{
+                rate: np.mean([_number(record["result"]["rates"][reading][rate]) for record in finished] or [np.nan])
+                for rate in ("tpr", "fpr", "fdr")
+            },
+            "seeds": len(finished),
+            **cost,
+        }
+        for reading in (finished[0]["result"]["rates"] if finished else ["not run"])
+    ]
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def grouped(results: Iterable[Mapping], *keys: str) -> dict[tuple, list[Mapping]]:
+    """Records by these entries of their specs, in their order."""
+    groups: dict[tuple, list[Mapping]] = {}
+    for record in results:
+        groups.setdefault(tuple(record["spec"][key] for key in keys), []).append(record)
+    return groups
+
+
+def done(results: Iterable[Mapping]) -> list[Mapping]:
+    """The records that have a result."""
+    return [record for record in results if record["status"] == "done"]
+
+
+def paper_names(method: str) -> str:
+    """What the paper calls a method."""
+    return {"full": "NARD", **{name: f"{name.title()} NARD" for name in NARDS[1:]}}.get(method, METHODS[method].title)
