@@ -19,9 +19,10 @@ from nard.figures.page import sentence
 __all__ = ["PRELOAD", "READINGS", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
-With a kernel W belongs to the features of Φ, of which those of an RBF kernel are no molecules at all. The paper's counts
-of about 15,000 associations for every kernel can then only compare if they are edges between macro phenotypes. So edges
-are what this table compares: with those of the linear fit to the same data and, in simulated data, with the truth.
+With a kernel W belongs to the features of Φ, of which those of an RBF kernel are no molecules at all. The paper's
+counts of about 15,000 associations for every kernel can then only compare if they are edges between macro phenotypes.
+So edges are what this table compares: with those of the linear fit to the same data and, in simulated data, with the
+truth.
 
 The polynomial kernel has degree 2: on NHANES all monomials of its inputs, on the simulated cohort (a tenth of the
 paper's size at most, and linear by design) 500 landmarks of a Nyström map, since the monomials would be too many. The
@@ -106,9 +107,9 @@ def remarks(table: pd.DataFrame) -> list[str]:
             if len(linear):
                 base = linear.iloc[0]
                 out.append(
-                    f"{data}, {row.kernel}: held-out R² {row.r2:.3f} and log-likelihood {row.log_likelihood:.2f}, linear "
-                    f"{base['r2']:.3f} and {base['log_likelihood']:.2f}; edges agree with the linear fit's by a Jaccard "
-                    f"index of {row.jaccard_edges_linear:.3f}."
+                    f"{data}, {row.kernel}: held-out R² {row.r2:.3f} and log-likelihood {row.log_likelihood:.2f}, "
+                    f"linear {base['r2']:.3f} and {base['log_likelihood']:.2f}; edges agree with the linear fit's by a "
+                    f"Jaccard index of {row.jaccard_edges_linear:.3f}."
                 )
     out += [f"{row.data}, {row.kernel}: {row.why_not}." for row in table[table["why_not"].notna()].itertuples()]
     return out
