@@ -96,7 +96,7 @@ def runs(settings: Mapping) -> list[dict]:
                 spec["seconds"] = patience(settings, _SECONDS)
             if method in _SAMPLERS:
                 # Five folds, and a little for the rest.
-                spec["time_budget"] = 0.8 * spec["seconds"] / _FOLDS
+                spec["time_budget"] = 0.6 * spec["seconds"] / _FOLDS
             specs.append(spec)
     return specs
 
@@ -233,6 +233,6 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> Figure:
         title=title,
         what="difference per sample and output; left of zero NARD predicts better",
         floor=-0.15,
-        remarks=["arrows: further to the left"],
+        remarks=["triangles that point left stand for values further to the left"],
         note="Real data, five folds",
     )

@@ -26,7 +26,7 @@ def test_random_folds_use_all_samples():
 
 @pytest.mark.parametrize("method", ["sequential", "ridge"])
 def test_signal_is_worth_likelihood(method):
-    data = make_regression(150, 6, 4, random_state=0)
+    data = make_regression(150, 6, 4, relevant=1.0, density=0.7, random_state=0)
     X, Y = pd.DataFrame(data.X), pd.DataFrame(data.Y)
     found, empty = (predictions.held_out(name, X, Y) for name in (method, "none"))
     assert np.mean(found["log_likelihoods"]) > np.mean(empty["log_likelihoods"]) + 0.5
