@@ -2,9 +2,7 @@
 
     NARD_REAL_DATA=… python benchmarks/held_out.py KIRC:pathway LUAD:all COAD:all
 
-A peer predicts by its own cross-validated regression. Its residual precision is the graphical lasso, at a
-cross-validated λ, of its out-of-fold residuals: those of the training samples would make any interpolating peer
-absurdly sure of itself.
+The same as the chapter `predictions` of the paper's experiments, without its limits of time and without samplers.
 """
 
 from __future__ import annotations
@@ -15,82 +13,42 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from real_data import load_tcga, real_data_folder
-from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import ARDRegression, MultiTaskLassoCV, RidgeCV
-from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.multioutput import MultiOutputRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from real_data import real_data_folder
 
-from nard import NARD
-from nard.baselines.separate import residual_precision
+from nard.data.cleaning import standardised
+from nard.experiments.datasets import load_tcga
+from nard.experiments.predictions import held_out
+
+METHODS = ("none", "ridge", "multitask_lasso", "ard", "sequential")
 
 
-def peers():
-    return {
-        "no regression": DummyRegressor(),
-        "ridge per output": RidgeCV(alphas=np.geomspace(1e0, 1e5, 26), alpha_per_target=True),
-        "MultiTaskLassoCV": MultiTaskLassoCV(cv=5, alphas=30, eps=0.05, max_iter=3000),
-        "ARD per output": MultiOutputRegressor(ARDRegression()),
-    }
-
-
-def log_density(residuals, precision):
-    """Mean ln N(residual; 0, precision⁻¹) per sample."""
-    m = residuals.shape[1]
-    mahalanobis = np.einsum("ij,ij->i", residuals @ precision, residuals)
-    return 0.5 * (np.linalg.slogdet(precision)[1] - m * np.log(2 * np.pi) - mahalanobis.mean())
-
-
-def score_peer(model, X, Y, X_test, Y_test):
-    model = make_pipeline(StandardScaler(), model)
-    folds = KFold(5, shuffle=True, random_state=1)
-    residuals = Y - cross_val_predict(model, X, Y, cv=folds)
-    predicted = model.fit(X, Y).predict(X_test)
-    return log_density(Y_test - predicted, residual_precision(residuals)), predicted
-
-
-def score_nard(params, X, Y, X_test, Y_test):
-    model = NARD(**params).fit(X, Y)
-    return model.log_likelihood(X_test, Y_test), model.predict(X_test)
-
-
-def compare(X, Y, names=None):
+def compare(X, Y, methods=METHODS):
     """Five-fold held-out log-likelihood per sample and R² of every method."""
-    methods = {name: (score_peer, model) for name, model in peers().items()}
-    methods["NARD"] = (score_nard, {})
-    methods["NARD, posterior mean"] = (score_nard, {"refit": False})
     rows = {}
-    for name, (score, argument) in methods.items():
-        if names is not None and name not in names:
-            continue
-        started, likelihoods, predictions = time.perf_counter(), [], np.empty_like(Y)
-        for train, test in KFold(5, shuffle=True, random_state=0).split(X):
-            likelihood, predictions[test] = score(argument, X[train], Y[train], X[test], Y[test])
-            likelihoods.append(likelihood)
-        rows[name] = {
-            "log-likelihood": np.mean(likelihoods),
-            "R2": r2_score(Y, predictions),
+    for method in methods:
+        started = time.perf_counter()
+        found = held_out(method, X, Y)
+        rows[method] = {
+            "log-likelihood": float(np.mean(found["log_likelihoods"])),
+            "R2": found["r2"],
             "seconds": time.perf_counter() - started,
         }
-        print(name, {k: round(float(v), 3) for k, v in rows[name].items()}, flush=True)
+        print(method, {k: round(float(v), 3) for k, v in rows[method].items()}, flush=True)
     return pd.DataFrame(rows).T
 
 
 def main():
     folder = real_data_folder()
     if folder is None:
-        sys.exit("Set NARD_REAL_DATA to the folder that holds tcga/ and pathways.tsv.")
+        sys.exit("Set NARD_REAL_DATA to the folder that holds tcga/.")
     warnings.filterwarnings("ignore", category=UserWarning)
     for cohort in sys.argv[1:] or ["KIRC:pathway", "LUAD:all", "COAD:all"]:
         cancer, genes = cohort.split(":")
-        X, Y = load_tcga(folder, cancer, genes)
+        prepared = load_tcga(folder / "tcga", cancer, genes)
         # Log densities are given for outputs of unit variance, so that they do not depend on the arrays' units.
-        Y = (Y - Y.mean()) / Y.std(ddof=0)
+        X, Y = prepared.X, standardised(prepared.Y)
         print(f"\n{cancer}, {genes} genes: N = {len(X)}, d = {X.shape[1]}, m = {Y.shape[1]}", flush=True)
-        print(compare(X.to_numpy(), Y.to_numpy()).round(3).to_string(), flush=True)
+        print(compare(X, Y).round(3).to_string(), flush=True)
 
 
 if __name__ == "__main__":

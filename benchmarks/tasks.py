@@ -16,13 +16,14 @@ import time
 import warnings
 
 import numpy as np
-from real_data import load_shares
+from real_data import real_data_folder
 
 from nard import NARD, graphical_lasso
 from nard.algorithms import Data, make_problem
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import empty_state, update_network
 from nard.covariance import glasso_objective
+from nard.experiments.datasets import load_prices, share_windows
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.simulate import make_precision, make_regression
 
@@ -214,7 +215,8 @@ def iteration(n, d, m=2000):
 
 def shares(method, lam=0.1, fdr=0.001, held_out=200):
     """Five days of open, high, low and close of every A-share → next day's open; the last days are held out."""
-    X, Y, today = load_shares()
+    prices, _ = load_prices(real_data_folder() / "ashares" / "daily.parquet")
+    X, Y, today = (table.to_numpy() for table in share_windows(prices, "prices"))
     train, test = slice(0, len(X) - held_out), slice(len(X) - held_out, None)
     _warm_up()
     seconds, model = timed(lambda: NARD(method=method, lam=lam, fdr=fdr, refit=True).fit(X[train], Y[train]))

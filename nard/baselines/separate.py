@@ -7,7 +7,8 @@ interpolates absurdly sure of itself.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.linear_model import ARDRegression, MultiTaskLassoCV
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import ARDRegression, MultiTaskLassoCV, RidgeCV
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
@@ -24,6 +25,8 @@ _LAMS = np.geomspace(0.02, 0.5, 12)
 _REGRESSIONS = {
     "ard": lambda: MultiOutputRegressor(ARDRegression()),
     "multitask_lasso": lambda: MultiTaskLassoCV(cv=_FOLDS, alphas=30, eps=0.05, max_iter=3000),
+    "ridge": lambda: RidgeCV(alphas=np.geomspace(1e0, 1e5, 26), alpha_per_target=True),
+    "none": DummyRegressor,
 }
 
 
@@ -46,8 +49,9 @@ class SeparateRegression(Baseline):
 
     Parameters
     ----------
-    regression : {"ard", "multitask_lasso"}, default="ard"
-        scikit-learn's ARDRegression for each output, or its MultiTaskLassoCV for all.
+    regression : {"ard", "multitask_lasso", "ridge", "none"}, default="ard"
+        scikit-learn's ARDRegression for each output, its MultiTaskLassoCV for all, its RidgeCV with a penalty for each
+        output, or no regression: the network of the outputs alone.
     random_state : int or None, default=None
         Seed of the folds.
 

@@ -57,6 +57,7 @@ CHAPTERS: dict[str, Chapter] = {
     "table3": Chapter("Table 3: time per iteration", "nard.experiments.table3"),
     "time": Chapter("Figure: total time over d", "nard.experiments.time"),
     "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
+    "aging_kernels": Chapter("Aging phenotypes, with kernels", "nard.experiments.aging_kernels", timed=False),
     "tcga": Chapter(
         "Seven cancers",
         "nard.experiments.tcga",
@@ -79,6 +80,7 @@ CHAPTERS: dict[str, Chapter] = {
         figures=("study_calibration", "study_curves", "study_time"),
         timed=False,
     ),
+    "predictions": Chapter("Held-out predictions on real data", "nard.experiments.predictions", timed=False),
 }
 
 

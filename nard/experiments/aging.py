@@ -11,30 +11,20 @@ from matplotlib.figure import Figure
 
 from nard.comparison import recovery
 from nard.experiments.datasets import given, load_nhanes, nhanes_blocks
-from nard.experiments.fits import (
-    VARIANTS,
-    done,
-    edge_frame,
-    fit,
-    found,
-    overlap,
-    patience,
-    title,
-    universal_lam,
-    warm_up,
-)
+from nard.experiments.fits import done, edge_frame, fit, found, overlap, patience
+from nard.experiments.synthetic import NARDS, PRELOAD, lam_for, paper_names, warm_up
 from nard.figures.blocks import plot_blocks
 from nard.figures.page import sentence
 from nard.simulate import draw_residuals, precision_of_graph
 
-__all__ = ["READINGS", "Cohort", "figure", "remarks", "run", "runs", "simulate", "sizes", "table"]
+__all__ = ["PRELOAD", "READINGS", "Cohort", "figure", "remarks", "run", "runs", "simulate", "sizes", "table"]
 
 READINGS = """
 The cohort of 1,022 people is not public. The simulated one has its dimensions (× scale, but always 1,022 people) and
 about its number of associations: a tenth of the molecular phenotypes drive an eighth of the macro phenotypes of two
 tissues and one per cent of the others. Macro phenotypes come in tissues of about 90, wired within, one of them (the
 fourth, 273 to 364 at full size, like the paper's 280 to 370) more than the others. All molecular phenotypes share age
-and their tissue's factor. λ is sqrt(ln m / N), and coefficients are those of the sparse refit: choosing both by
+and their tissue's factor. λ is 0.86 sqrt(ln m / N), and coefficients are those of the sparse refit: choosing both by
 cross-validation would take most of the time.
 
 "Associations" may be entries of W (molecule → macro phenotype) or edges of Ω (between macro phenotypes). The table has
@@ -121,11 +111,11 @@ def sizes(scale: float) -> dict[str, int]:
 
 def runs(settings: Mapping) -> list[dict]:
     full, small = sizes(settings["scale"]), sizes(min(settings["scale"], _SMALL))
-    large = [{"data": "simulated", **full, "method": method} for method in VARIANTS]
+    large = [{"data": "simulated", **full, "method": method} for method in NARDS]
     others = [] if small == full else [{"data": "simulated", **small, "method": "sequential"}]
     others += [{"data": "simulated", **small, "method": method} for method in _BASELINES]
     file = settings["files"].get("nhanes")
-    real = [{"data": "NHANES", "file": file, "method": method} for method in (*VARIANTS, *_BASELINES)]
+    real = [{"data": "NHANES", "file": file, "method": method} for method in (*NARDS, *_BASELINES)]
     specs = [*large, *others, *(real if file else real[:1])]
     for spec in specs:
         size = f"-{spec['macro']}" if "macro" in spec else ""
@@ -145,7 +135,7 @@ def run(spec: Mapping) -> dict:
     else:
         cohort = simulate(spec["people"], spec["molecular"], spec["macro"], spec["seed"])
         X, Y = cohort.X, cohort.Y
-        chosen = {"lam": universal_lam(len(X), Y.shape[1]), "refit": True}
+        chosen = {"lam": lam_for(Y.shape[1], len(X)), "refit": True}
         about = {"people": len(X), "outputs": list(Y.columns), "blocks": cohort.tissues}
     warm_up(spec["method"])
     model, seconds = fit(spec["method"], X, Y, spec["seed"], **chosen, time_budget=spec.get("time_budget"))
@@ -175,7 +165,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
         rows.append(
             {
                 "data": spec["data"],
-                "method": title(spec["method"]),
+                "method": paper_names(spec["method"]),
                 "people": result.get("people", spec.get("people")),
                 "d": result.get("n_features", spec.get("molecular")),
                 "m": result.get("n_targets", spec.get("macro")),
@@ -201,15 +191,15 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
 
 def _lowest(me: Mapping | None, of_method: Mapping, what: str) -> float:
     """The lowest Jaccard index of a variant with another one."""
-    if me is None or me["spec"]["method"] not in VARIANTS:
+    if me is None or me["spec"]["method"] not in NARDS:
         return float("nan")
-    others = [overlap(me, of_method[name], what) for name in VARIANTS if of_method.get(name) not in (None, me)]
+    others = [overlap(me, of_method[name], what) for name in NARDS if of_method.get(name) not in (None, me)]
     return min(others, default=float("nan"))
 
 
 def remarks(table: pd.DataFrame) -> list[str]:
     out = []
-    variants = [title(method) for method in VARIANTS]
+    variants = [paper_names(method) for method in NARDS]
     for (data, m), part in table[table["method"].isin(variants)].groupby(["data", "m"], sort=False):
         if part["jaccard_associations_any_variant"].notna().any():
             out.append(

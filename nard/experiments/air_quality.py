@@ -9,14 +9,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from nard.experiments import CannotRun
+from nard.experiments.charts import plot_intervals
 from nard.experiments.datasets import AIR, SITES, air_days, air_files, given, load_air
-from nard.experiments.drawings import plot_intervals
-from nard.experiments.fits import FDR, VARIANTS, done, edge_frame, fit, found, overlap, title
+from nard.experiments.fits import done, edge_frame, fit, found, overlap
+from nard.experiments.synthetic import FDR, NARDS, PRELOAD, paper_names
 from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.methods import tuned_settings
 
-__all__ = ["READINGS", "bootstrap", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["PRELOAD", "READINGS", "bootstrap", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 The paper names 11 indicators, imputation and alignment of time stamps, and a "strong correlation" of PM2.5 with
@@ -47,7 +48,7 @@ _RESAMPLES = 400
 
 def runs(settings: Mapping) -> list[dict]:
     folder = settings["files"].get("air_quality")
-    specs = [{"site": SITES, "method": method} for method in VARIANTS]
+    specs = [{"site": SITES, "method": method} for method in NARDS]
     try:
         sites = air_files(given(settings["files"], "air_quality"))
         specs += [{"site": site, "method": "sequential"} for site in sites]
@@ -124,7 +125,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
     rows = []
     for record in results:
         result, spec = record.get("result"), record["spec"]
-        row = {"site": spec["site"], "method": title(spec["method"]), "why_not": record.get("reason")}
+        row = {"site": spec["site"], "method": paper_names(spec["method"]), "why_not": record.get("reason")}
         if result:
             sample, value = np.array(result.get("resampled", [])), result["partial_correlation"]
             row |= {
@@ -151,7 +152,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
 
 
 def remarks(table: pd.DataFrame) -> list[str]:
-    main = table[(table["site"] == SITES) & (table["method"] == title("sequential"))]
+    main = table[(table["site"] == SITES) & (table["method"] == paper_names("sequential"))]
     if "partial_correlation" not in table or main["partial_correlation"].isna().all():
         return [f"No result: {reason}." for reason in table["why_not"].dropna().unique()]
     row = main.iloc[0]

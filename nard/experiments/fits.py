@@ -5,40 +5,20 @@ A finding is a whole number: input · m + output for an association, i · m + j 
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
 
 from nard.comparison import jaccard
-from nard.methods import METHODS, make_model
+from nard.experiments import synthetic
+from nard.experiments.synthetic import FDR, fitted
+from nard.methods import METHODS
 
-__all__ = [
-    "FDR",
-    "VARIANTS",
-    "done",
-    "edge_frame",
-    "fit",
-    "found",
-    "overlap",
-    "patience",
-    "title",
-    "universal_lam",
-    "warm_up",
-]
+__all__ = ["done", "edge_frame", "fit", "found", "overlap", "patience"]
 
-FDR = 0.05
-VARIANTS = ("full", "sequential", "surrogate", "hybrid")
 # What the runs of these chapters choose unless they say otherwise.
 _SETTINGS = {"lam": "cv", "fdr": FDR, "refit": "auto", "time_budget": None}
-
-
-def universal_lam(n: int, m: int) -> float:
-    """sqrt(ln m / N), for data on which cross-validation of λ would take most of the hour."""
-    return float(np.sqrt(np.log(m) / n))
 
 
 def patience(settings: Mapping, seconds: float) -> float:
@@ -46,27 +26,14 @@ def patience(settings: Mapping, seconds: float) -> float:
     return max(20.0, settings["scale"] * seconds)
 
 
-def title(method: str) -> str:
-    """The name of a method in tables: the full batch algorithm is what the paper calls NARD."""
-    return "NARD" if method == "full" else METHODS[method].title
-
-
 def fit(method: str, X: pd.DataFrame, Y: pd.DataFrame, seed: int = 0, fixed: Mapping | None = None, **settings):
-    """A fitted model and its seconds; ``settings`` are those of the config's section `fit`, ``fixed`` its arguments."""
-    model = make_model(method, {**_SETTINGS, **settings}, seed, **(fixed or {}))
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        # A record says whether the fit converged.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, Y)
-    return model, time.perf_counter() - started
+    """A fitted model and its seconds.
 
-
-def warm_up(method: str) -> None:
-    """Compiles what is compiled at the first fit, so that it is not timed."""
-    rng = np.random.default_rng(0)
-    X, Y = (pd.DataFrame(rng.standard_normal((40, k))) for k in (6, 4))
-    fit(method, X, Y, lam=0.1, refit=False, time_budget=0.5)
+    ``settings`` are those of the config's section `fit`, of which a method takes what it knows; ``fixed`` are arguments
+    of its own.
+    """
+    chosen = {**_SETTINGS, **settings}
+    return fitted(method, X, Y, seed, **{**{key: chosen[key] for key in METHODS[method].takes}, **(fixed or {})})
 
 
 def found(model, seconds: float, *, partials: bool = False) -> dict:
@@ -118,8 +85,8 @@ def done(results: Sequence[Mapping], **wanted) -> list[Mapping]:
     """The records with a result whose specs have these values."""
     return [
         record
-        for record in results
-        if record["status"] == "done" and all(record["spec"].get(key) == value for key, value in wanted.items())
+        for record in synthetic.done(results)
+        if all(record["spec"].get(key) == value for key, value in wanted.items())
     ]
 
 

@@ -12,15 +12,16 @@ from matplotlib.figure import Figure
 from nard.check import load_pathways
 from nard.data.names import antibody_key
 from nard.data.pathways import OTHER
+from nard.experiments.charts import plot_intervals
 from nard.experiments.datasets import given, load_tcga
-from nard.experiments.drawings import plot_intervals
-from nard.experiments.fits import FDR, VARIANTS, done, edge_frame, fit, found, overlap, patience, title
+from nard.experiments.fits import done, edge_frame, fit, found, overlap, patience
+from nard.experiments.synthetic import FDR, NARDS, PRELOAD, paper_names
 from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.figures.style import pathway_colours
 from nard.figures.upset import plot_upset
 
-__all__ = ["CANCERS", "READINGS", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["CANCERS", "PRELOAD", "READINGS", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 Samples, genes and proteins are those that the given files hold, prepared as the workflow prepares every cohort: tumours
@@ -60,7 +61,7 @@ def runs(settings: Mapping) -> list[dict]:
     for cancer in CANCERS:
         there = folder is not None and (Path(folder) / cancer / "mrna.tsv.gz").exists()
         # Where data are missing, one run is enough to say so.
-        methods = ("sequential", *(name for name in VARIANTS if name != "sequential"), *_BASELINES)
+        methods = ("sequential", *(name for name in NARDS if name != "sequential"), *_BASELINES)
         for method in methods if there else methods[:1]:
             spec = {"name": f"{cancer}-{method}", "cancer": cancer, "method": method, "file": folder, "seed": 1}
             limit = {"seconds": patience(settings, _BASELINE_SECONDS)} if method in _BASELINES else {}
@@ -108,7 +109,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
         spec, result = record["spec"], record.get("result")
         reference = next(iter(done(results, cancer=spec["cancer"], method="sequential")), None)
         paper = _PAPER[spec["cancer"]]
-        row = {"cancer": spec["cancer"], "method": title(spec["method"]), "why_not": record.get("reason")}
+        row = {"cancer": spec["cancer"], "method": paper_names(spec["method"]), "why_not": record.get("reason")}
         if result:
             finding, fewer = result["finding"] or {}, result.get("without_copies") or {}
             value, z = finding.get("partial_correlation"), finding.get("z")
@@ -140,7 +141,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
 
 def _main(table: pd.DataFrame) -> pd.DataFrame:
     """Sequential NARD's rows that have a result."""
-    rows = table[table["method"] == title("sequential")]
+    rows = table[table["method"] == paper_names("sequential")]
     return rows[rows["n"].notna()] if "n" in table else rows.iloc[:0]
 
 
@@ -163,7 +164,7 @@ def remarks(table: pd.DataFrame) -> list[str]:
         f"Its partial correlation is {values.min():.2f} to {values.max():.2f}, the correlation of the residuals "
         f"{correlations.min():.2f} to {correlations.max():.2f}."
     )
-    for method in [title(name) for name in (*VARIANTS, *_BASELINES) if name != "sequential"]:
+    for method in [paper_names(name) for name in (*NARDS, *_BASELINES) if name != "sequential"]:
         rows = table[table["method"] == method]
         if len(rows) and rows["jaccard_edges_sequential"].notna().any():
             a, b = rows["jaccard_associations_sequential"], rows["jaccard_edges_sequential"]
@@ -205,7 +206,7 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict[str, Figure]
     figures["tcga_upset"] = plot_upset(
         contents or {"TCGA": set()}, groups, colours, title="Genes and proteins found in which cancers", note="TCGA"
     )
-    rows = table[table["method"] == title("sequential")]
+    rows = table[table["method"] == paper_names("sequential")]
     columns = [f"gsk3_akt_{name}" for name in ("partial", "low", "high")]
     rows = rows.reindex(columns=[*rows.columns, *(name for name in columns if name not in rows)])
     figures["tcga_finding"] = plot_intervals(

@@ -66,7 +66,7 @@ def plot_dots(
     remarks: Sequence[str] = (),
     note: str | None = None,
 ) -> Figure:
-    """A dot for every series in every row; values below ``floor`` stand at it as arrows."""
+    """A dot for every series in every row; values below ``floor`` stand at it as triangles that point left."""
     left = MARGIN + max(text_width(shorten(label, 34)) for label in labels) + 0.15
     figure = page(1.4 * _ROW * len(labels) + _AXIS + 2 * _LEGEND, title=title, remarks=remarks, note=note)
     ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, 1.4 * _ROW * len(labels))
@@ -78,7 +78,7 @@ def plot_dots(
         shown = np.where(low, np.nan, values)
         ax.plot(shown, np.arange(len(values)), MARKERS[rank % len(MARKERS)], label=plain(name), **style)
         if low.any():
-            ax.plot(np.full(low.sum(), floor), np.flatnonzero(low), "$←$", **style)
+            ax.plot(np.full(low.sum(), floor), np.flatnonzero(low), "<", **style)
     _rows(ax, labels, what, 34)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, frameon=False, borderaxespad=0.2, handletextpad=0.2)
     return figure
