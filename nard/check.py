@@ -88,14 +88,16 @@ def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
         except DataError as error:
             errors.append(str(error))
     methods = {cohort: methods_of(config, cohort) for cohort in config["cohorts"]}
-    return rows, [*errors, *check_memory(rows, methods, config["memory"])], later
+    return rows, [*errors, *check_memory(rows, methods, config["fit"], config["memory"])], later
 
 
-def check_memory(found: Sequence[Mapping], methods: Mapping[str, Sequence[str]], memory: int | None) -> list[str]:
-    """The fits that would be killed for want of memory, and what to change; ``memory`` is the config's."""
+def check_memory(
+    found: Sequence[Mapping], methods: Mapping[str, Sequence[str]], fit: Mapping, memory: int | None
+) -> list[str]:
+    """The fits that would be killed for want of memory, and what to change; ``fit`` and ``memory`` are the config's."""
     limit = MemoryLimit(memory, "`memory` in the config is") if memory else memory_limit()
     problems = (
-        (row["cohort"], too_large(method, (row["samples"], row["d"], row["m"]), limit))
+        (row["cohort"], too_large(method, (row["samples"], row["d"], row["m"]), fit, limit))
         for row in found
         for method in methods[row["cohort"]]
     )

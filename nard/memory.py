@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nard.data.errors import DataError
+from nard.methods import METHODS
 
-__all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large"]
+__all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large", "tuned_by"]
 
 # Beyond this only the selected associations are written: a table of every candidate would be gigabytes of nothing.
 MOST_ROWS = 2_000_000
@@ -56,6 +57,11 @@ def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *,
     rows = min(d * m, MOST_ROWS) + m * m // 2
     tables = 8 * d * m + 8 * m * m + rows * _ROW // _DOUBLE
     return _BASE + -(-(data + max(fit, tables)) * _DOUBLE // 2**20)
+
+
+def tuned_by(settings: Mapping, method: str) -> bool:
+    """Whether the config's section `fit` leaves the method nothing to cross-validate."""
+    return "lam" in METHODS[method].takes and not isinstance(settings["lam"], str) and settings["refit"] != "auto"
 
 
 def _nard(n: int, d: int, m: int, folds: int) -> int:
@@ -177,19 +183,31 @@ def _control_group_limits(root: Path) -> Iterator[int]:
                 continue
 
 
-def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit) -> str | None:
-    """Why the fit would be killed, and what to change; None if it has enough. ``shape`` is (N, d, m)."""
+def too_large(method: str, shape: tuple[int, int, int], settings: Mapping, limit: MemoryLimit) -> str | None:
+    """Why the fit would be killed, and what to change; None if it has enough.
+
+    ``shape`` is (N, d, m), ``settings`` the config's section `fit`.
+    """
     n, d, m = shape
-    needed = fit_megabytes(method, n, d, m)
+    tuned = tuned_by(settings, method)
+    needed = fit_megabytes(method, n, d, m, tuned=tuned)
     if needed <= limit.megabytes:
         return None
     lines = [
         f"{method}: a fit to {n} samples × {d} inputs × {m} outputs takes up to {needed} MB; "
         f"{limit.source} {limit.megabytes} MB"
     ]
-    if fewer := _most_inputs(method, n, m, limit.megabytes, d):
+    given = fit_megabytes(method, n, d, m, tuned=True)
+    if not tuned and "lam" in METHODS[method].takes and given <= limit.megabytes:
+        lines.append(
+            "no cross-validation: a given λ and kind of coefficients, `fit: {lam: 0.1, refit: true}`, "
+            f"take up to {given} MB"
+        )
+    if fewer := _most_inputs(method, n, m, limit.megabytes, d, tuned):
         lines.append(f"fewer inputs: `preprocessing: {{genes: {fewer}}}` or less takes the most variable ones")
-    fitting = [name for name in _HELD if fit_megabytes(name, n, d, m) <= limit.megabytes]
+    fitting = [
+        name for name in _HELD if fit_megabytes(name, n, d, m, tuned=tuned_by(settings, name)) <= limit.megabytes
+    ]
     if fitting:
         lines.append(f"other methods: `methods: [{', '.join(fitting)}]` fit into it")
     lines.append(
@@ -199,12 +217,12 @@ def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit) -> s
     return "\n  ".join(lines)
 
 
-def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int) -> int:
+def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int, tuned: bool) -> int:
     """The largest number of inputs below d, to two digits, that fits; 0 if none does."""
     low, high = 0, d
     while high - low > 1:
         middle = (low + high) // 2
-        if fit_megabytes(method, n, middle, m) <= megabytes:
+        if fit_megabytes(method, n, middle, m, tuned=tuned) <= megabytes:
             low = middle
         else:
             high = middle
@@ -212,10 +230,10 @@ def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int) -> int:
     return low // unit * unit
 
 
-def require_memory(method: str, shape: tuple[int, int, int], requested: int | None = None) -> str:
+def require_memory(method: str, shape: tuple[int, int, int], settings: Mapping, requested: int | None = None) -> str:
     """Fails before the fit if it would be killed for want of memory; says what it takes and what there is."""
     limit = memory_limit(requested)
-    if problem := too_large(method, shape, limit):
+    if problem := too_large(method, shape, settings, limit):
         raise DataError(problem)
-    needed = fit_megabytes(method, *shape)
+    needed = fit_megabytes(method, *shape, tuned=tuned_by(settings, method))
     return f"memory: the fit takes up to {needed} MB; {limit.source} {limit.megabytes} MB"

@@ -9,6 +9,6 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         found = [read_json(path) for path in snakemake.input]
         print(printed(found))
-        if too_large := check_memory(found, snakemake.params.methods, snakemake.params.memory):
+        if too_large := check_memory(found, snakemake.params.methods, snakemake.params.fit, snakemake.params.memory):
             raise DataError("\n".join(too_large))
         write_tsv(check_table(found), snakemake.output[0])

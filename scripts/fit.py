@@ -13,7 +13,7 @@ if __name__ == "__main__":
         source, method, settings = snakemake.input, snakemake.wildcards.method, snakemake.params.fit
         about = read_json(source.summary)
         shape = about["n_samples"], about["n_inputs"], about["n_outputs"]
-        log.info(require_memory(method, shape, snakemake.resources.get("mem_mb")))
+        log.info(require_memory(method, shape, settings, snakemake.resources.get("mem_mb")))
         X, Y = read_matrix(source.X), read_matrix(source.Y)
         model = fitted_model(method, settings, snakemake.params.seed, X, Y, Path(snakemake.output.model).parent)
         groups = read_tsv(source.groups, dtype=str).fillna("")

@@ -32,6 +32,8 @@ MEASURED = {
     "jrns": ["100x800x20"],
     "hsghs": ["100x80x90"],
 }
+# The config lets NARD choose λ and the kind of coefficients.
+CHOOSE = {"lam": "cv", "refit": "auto"}
 MOST = 4.0
 # Megabytes that allocators and caches take as they like; the estimate's base has room for them.
 NOISE = 5.0
@@ -85,22 +87,29 @@ def test_nard_does_not_pay_for_pairs_of_inputs():
 
 
 def test_a_fit_too_large_says_what_to_change():
-    said = too_large("mrce", (350, 20_000, 200), MemoryLimit(16_000, "SLURM grants"))
+    said = too_large("mrce", (350, 20_000, 200), CHOOSE, MemoryLimit(16_000, "SLURM grants"))
     needed = fit_megabytes("mrce", 350, 20_000, 200)
     assert f"takes up to {needed} MB; SLURM grants 16000 MB" in said
     assert f"--set-resources fit:mem_mb={needed}" in said
     genes = int(said.split("genes: ")[1].split("}")[0])
     assert 10_000 < genes < 20_000
-    assert too_large("mrce", (350, genes, 200), MemoryLimit(16_000, "")) is None
+    assert too_large("mrce", (350, genes, 200), CHOOSE, MemoryLimit(16_000, "")) is None
     others = said.split("methods: [")[1].split("]")[0].split(", ")
     assert "sequential" in others
     assert "mrce" not in others
     for method in others:
-        assert too_large(method, (350, 20_000, 200), MemoryLimit(16_000, "")) is None
+        assert too_large(method, (350, 20_000, 200), CHOOSE, MemoryLimit(16_000, "")) is None
+
+
+def test_a_given_penalty_takes_less():
+    """The paper's stock data fit into 24 GB if nothing is cross-validated."""
+    shape, limit = (1696, 60_640, 3032), MemoryLimit(24_000, "this machine has")
+    assert "lam: 0.1, refit: true" in too_large("sequential", shape, CHOOSE, limit)
+    assert too_large("sequential", shape, {"lam": 0.1, "refit": True}, limit) is None
 
 
 def test_a_fit_that_nothing_helps_but_memory():
-    said = too_large("sequential", (350, 20_000, 200), MemoryLimit(100, "this machine has"))
+    said = too_large("sequential", (350, 20_000, 200), CHOOSE, MemoryLimit(100, "this machine has"))
     assert "genes" not in said
     assert "methods" not in said
     assert "more memory" in said
@@ -109,8 +118,8 @@ def test_a_fit_that_nothing_helps_but_memory():
 def test_it_is_told_before_the_fit(monkeypatch):
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "1000")
     with pytest.raises(DataError, match="SLURM grants 1000 MB"):
-        require_memory("mrce", (350, 20_000, 200))
-    assert "the fit takes up to" in require_memory("mrce", (50, 10, 5))
+        require_memory("mrce", (350, 20_000, 200), CHOOSE)
+    assert "the fit takes up to" in require_memory("mrce", (50, 10, 5), CHOOSE)
 
 
 @pytest.mark.parametrize(
@@ -171,5 +180,5 @@ def test_the_table_in_the_docs_is_what_the_function_says():
 
 
 def test_the_message_in_the_docs_is_what_is_said():
-    said = too_large("mrce", (350, 20_000, 200), MemoryLimit(16_000, "the job has asked SLURM for"))
+    said = too_large("mrce", (350, 20_000, 200), CHOOSE, MemoryLimit(16_000, "the job has asked SLURM for"))
     assert f"```\n{said}\n```" in (ROOT / "docs/cluster.md").read_text()

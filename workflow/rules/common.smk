@@ -17,7 +17,7 @@ from nard.data.pathways import read_pathways
 from nard.data.errors import DataError
 from nard.experiments import CHAPTERS, figures_of
 from nard.files import read_json
-from nard.memory import fit_megabytes
+from nard.memory import fit_megabytes, tuned_by
 from nard.methods import METHODS, minimise_j
 
 
@@ -127,14 +127,14 @@ def fit_memory(wildcards, input, attempt):
     """Before the cohort is prepared its shape is not known; Snakemake then asks again."""
     cohort = read_json(input.summary)
     shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
-    return memory_for(attempt, wildcards.method, shape, tuned=False)
+    return memory_for(attempt, wildcards.method, shape, tuned_by(config["fit"], wildcards.method))
 
 
 def refit_memory(wildcards, input, attempt):
     """Of fits whose settings have been chosen."""
     fit = read_json(input.fit)
     shape = fit["n_samples"], fit["n_features"], fit["n_targets"]
-    return memory_for(attempt, wildcards.method, shape, tuned=True)
+    return memory_for(attempt, wildcards.method, shape, True)
 
 
 def fit_minutes(wildcards, attempt):

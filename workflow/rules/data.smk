@@ -132,6 +132,7 @@ rule check:
         runtime=half_an_hour,
     params:
         methods={cohort: methods_of(config, cohort) for cohort in config["cohorts"]},
+        fit=config["fit"],
         memory=config["memory"],
     message:
         "What the checks of all cohorts found"
