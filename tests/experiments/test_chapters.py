@@ -96,7 +96,8 @@ def some_of(specs):
     first = {}
     for spec in specs:
         first.setdefault(spec.get("method", spec["d"]), spec)
-    return [spec for spec in first.values() if spec.get("method") != "hsghs"]
+    kept = [spec for spec in first.values() if spec.get("method") != "hsghs"]
+    return kept if len(kept) < len(specs) else kept[:-1]
 
 
 @pytest.mark.slow
