@@ -41,13 +41,16 @@ def intranet(mirror):
 @pytest.mark.parametrize("scheme", ["file", "http"])
 def test_a_cancer_from_a_mirror(mirror, intranet, tmp_path, monkeypatch, scheme):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    address = mirror.as_uri() if scheme == "file" else intranet
+    address = mirror.as_uri() if scheme == "file" else intranet.replace("://", "://user:s3cret@")
     config = {"mirror": address, "cohorts": {"BRCA": {"source": "xena"}}}
     work = tmp_path / "work"
     write_config(work, config)
     target = "results/BRCA/data/summary.json"
     run(work, target)
     assert json.loads((work / target).read_text())["n_samples"] == N
+    # Neither results nor logs nor what Snakemake records have the mirror's password.
+    told = [path for path in work.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
+    assert told == ([work / "config.yaml"] if scheme == "http" else [])
     recorded = work / "resources/xena/BRCA/HiSeqV2.gz.sha256"
     assert recorded.exists()
 

@@ -1,0 +1,330 @@
+"""Input that means harm: code in data, paths that lead out, names with markup, addresses with passwords."""
+
+import ast
+import gzip
+import io
+import logging
+import pickle
+import tarfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from nard.config import ConfigError, load_config, validated, without_secrets
+from nard.data.downloads import _Redirects, fetch, masked
+from nard.data.errors import DataError
+from nard.data.expressions import rows_where
+from nard.data.tables import read_table
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSWORD = "s3cret/pw"
+SECRET = f"https://user:{PASSWORD}@host/xena"
+
+
+# No input is ever run
+
+
+def _python_code():
+    """The source of the package and of the workflow; rule files are made of Python and rules, so only read as text."""
+    yield from [*(ROOT / "nard").rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
+
+
+CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
+MODULES = {
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "shelve",
+    "marshal",
+    "subprocess",
+    "telnetlib",
+    "xmlrpc",
+}
+METHODS = {
+    *("read_pickle", "to_pickle", "system", "popen", "mktemp", "extractall", "extract"),
+    *("spawnl", "spawnv", "execv", "execl"),
+}
+
+
+def _dangers(tree):
+    """Line and name of whatever runs or unpickles what it is given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            yield from ((node.lineno, name) for name in names if name.split(".")[0] in MODULES)
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in CALLS:
+            yield node.lineno, function.id
+        if isinstance(function, ast.Attribute):
+            owner = ast.unparse(function.value)
+            constant = bool(node.args) and isinstance(node.args[0], ast.Constant)
+            # DataFrame.query and eval evaluate a text, which is then to be one of ours.
+            if function.attr in METHODS or (function.attr in {"eval", "query"} and not constant):
+                yield node.lineno, f"{owner}.{function.attr}"
+            if owner == "yaml" and function.attr in {"unsafe_load", "full_load", "load_all", "unsafe_load_all"}:
+                yield node.lineno, f"yaml.{function.attr}"
+            if owner == "yaml" and function.attr == "load" and not _safe_loader(tree, node):
+                yield node.lineno, "yaml.load"
+        for keyword in node.keywords:
+            constant = getattr(keyword.value, "value", None)
+            if keyword.arg in {"shell", "allow_pickle"} and constant is not False:
+                yield node.lineno, f"{keyword.arg}="
+
+
+def _safe_loader(tree, call):
+    """Whether the loader is a class of the same file that is made from the safe one."""
+    loader = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return loader in classes and [ast.unparse(base) for base in classes[loader].bases] == ["yaml.SafeLoader"]
+
+
+def test_nothing_runs_or_unpickles_its_input():
+    files = list(_python_code())
+    assert len(files) > 80
+    found = [f"{path.relative_to(ROOT)}:{line} {what}" for path in files for line, what in _dangers(_tree(path))]
+    assert found == []
+    for path in [ROOT / "Snakefile", *(ROOT / "workflow").rglob("*.smk")]:
+        text = path.read_text()
+        assert not any(word in text for word in ("eval(", "exec(", "pickle", "os.system", "shell:", "shell("))
+
+
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval(x)",
+        "import pickle",
+        "from subprocess import run",
+        "np.load(f, allow_pickle=True)",
+        "np.load(f, allow_pickle=choice)",
+        "yaml.load(text)",
+        "yaml.load(text, yaml.Loader)",
+        "yaml.unsafe_load(text)",
+        "run(x, shell=True)",
+        "os.system(x)",
+        "pd.read_pickle(x)",
+        "table.eval(x)",
+        "table.query(x)",
+        "archive.extractall()",
+    ],
+)
+def test_the_search_finds_what_it_looks_for(code):
+    assert list(_dangers(ast.parse(code)))
+
+
+class Trap:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_pickles_are_no_tables_and_no_configs(tmp_path):
+    path, sprung = tmp_path / "x.tsv", tmp_path / "sprung"
+    path.write_bytes(pickle.dumps(Trap(sprung)))
+    with pytest.raises(DataError):
+        read_table(path)
+    config = tmp_path / "config.yaml"
+    config.write_text(f"cohorts: !!python/object/apply:builtins.open ['{sprung}', 'w']\n")
+    with pytest.raises(ConfigError, match="not valid YAML"):
+        load_config(config)
+    assert not sprung.exists()
+
+
+def test_a_filter_is_parsed_and_never_run(tmp_path):
+    people = pd.DataFrame({"age": [30, 40]})
+    sprung = tmp_path / "sprung"
+    for expression in (
+        f"open({str(sprung)!r}, 'w') == 1",
+        f"__import__('pathlib').Path({str(sprung)!r}).touch() == None",
+        f"age.to_csv({str(sprung)!r}) == 1",
+        f"[open(p, 'w') for p in [{str(sprung)!r}]] == 1",
+        f"age == f\"{{open({str(sprung)!r}, 'w')}}\"",
+        f"`age` > 1 and @open({str(sprung)!r}, 'w')",
+        "().__class__.__bases__[0].__subclasses__() == 1",
+    ):
+        with pytest.raises(DataError, match="config key `filter`"):
+            rows_where(people, expression)
+    assert not sprung.exists()
+
+
+def test_model_files_are_written_without_pickles(tmp_path):
+    from nard.files import write_npz
+
+    write_npz(tmp_path / "m.npz", names=np.array(["a", "b"]), values=np.eye(2))
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as arrays:
+        assert set(arrays) == {"names", "values"}
+
+
+# Paths stay where they belong
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "/abs", ".hidden", "..", "a\\b", "a b", "a\n", "a\0", "", "-x", "$(id)", "a;b", "{x}", "ä"]
+)
+def test_cohorts_are_not_named_by_paths(name):
+    with pytest.raises(ConfigError, match="use letters, digits, - and _ only"):
+        validated({"cohorts": {name: {"source": "simulated"}}})
+
+
+@pytest.mark.parametrize("cancer", ["../../etc", "a/b", "BRCA\n", ".."])
+def test_cancers_are_not_named_by_paths(cancer):
+    with pytest.raises(ConfigError):
+        validated({"cohorts": {"A": {"source": "xena", "cancer": cancer}}})
+
+
+TABLE = b"sample\tTCGA-AA-0001-01\tTCGA-AA-0002-01\nTP53\t1\t2\n"
+
+
+@pytest.mark.parametrize("name", ["../escaped.tsv", "/tmp/escaped.tsv", "a/../../escaped.tsv", "C:\\escaped.tsv"])
+def test_archives_are_read_but_never_unpacked_to_disk(tmp_path, name):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "x.zip", "w") as archive:
+        archive.writestr(name, TABLE)
+    assert list(read_table(folder / "x.zip").values) == ["TP53"]
+    assert {path.name for path in tmp_path.rglob("*")} == {"in", "x.zip"}
+    assert not Path("/tmp/escaped.tsv").exists()
+
+
+def test_a_link_in_an_archive_is_not_followed(tmp_path):
+    (tmp_path / "secret.tsv").write_bytes(TABLE)
+    link = zipfile.ZipInfo("table.tsv")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(link, str(tmp_path / "secret.tsv"))
+    with pytest.raises(DataError):
+        read_table(tmp_path / "x.zip")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_tar_archives_are_refused(tmp_path, packed):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        member = tarfile.TarInfo("../escaped.tsv")
+        member.size = len(TABLE)
+        archive.addfile(member, io.BytesIO(TABLE))
+    data = content.getvalue()
+    (tmp_path / "x.tar").write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(DataError, match="a tar archive"):
+        read_table(tmp_path / "x.tar")
+    assert {path.name for path in tmp_path.iterdir()} == {"x.tar"}
+
+
+# Names are shown, not run
+
+
+def test_the_report_shows_names_and_runs_none(tmp_path):
+    from nard.report import CohortResults, report_page
+
+    bad = "<script>alert(1)</script>"
+    summary = {
+        **{"cohort": "A", "title": bad, "kind": "omics", "simulated": False, "notes": [f"{bad} read"]},
+        **{"n_samples": 30, "n_inputs": 1, "n_outputs": 2},
+        "dropped": [{"side": "inputs", "what": "samples", "count": 1, "reason": bad, "names": [bad]}],
+    }
+    found = {"features": 1, "associations": 1, "edges": 1}
+    fit = {"fdr": 0.05, "found": found, "diagnostics": {}}
+    edges = {
+        "source": [bad],
+        "target": ['" onload="x'],
+        "partial_correlation": [0.5],
+        "qvalue": [0.0],
+        "selected": [True],
+    }
+    associations = {
+        "feature": [bad],
+        "target": [bad],
+        "weight": [1.0],
+        "sd": [0.1],
+        "qvalue": [0.0],
+        "selected": [True],
+    }
+    nodes = pd.DataFrame({"id": [bad, '" onload="x'], "pathway": [bad, bad]})
+    results = CohortResults(
+        summary, fit, {"r2": 0.1, "log_likelihood": -1.0}, pd.DataFrame(associations), pd.DataFrame(edges), nodes
+    )
+    row = {"cohort": bad, "method": "sequential", "converged": True}
+    tables = {"cohorts": pd.DataFrame({"cohort": [bad]}), "methods": pd.DataFrame([row])}
+    config = {"methods": ["sequential"], "reference": "sequential", "mirror": SECRET, "title": bad}
+    page = report_page([results], tables, [], ROOT / "workflow" / "report", config, {(bad, "sequential"): 1.0})
+    assert bad not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert '" onload="x' not in page
+    # The config is printed, but for the password of its mirror.
+    assert PASSWORD not in page
+    assert "https://***@host/xena" in page
+
+
+# Downloads and passwords
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "followed"),
+    [
+        ("http://host/x", "http://host/y", True),
+        ("http://host/x", "https://host/y", True),
+        ("http://host/x", "http://other/y", False),
+        ("http://host/x", "http://host:8080/y", False),
+        ("http://host/x", "https://cloud/y", True),
+        ("https://host/x", "https://cloud/y", True),
+        ("https://host/x", "http://host/y", False),
+        ("https://host/x", "https://user:pw@host/y", False),
+        ("https://host/x", "ftp://host/y", False),
+    ],
+)
+def test_redirects(old, new, followed):
+    from urllib.request import Request
+
+    request = Request(old)
+    if followed:
+        assert _Redirects().redirect_request(request, None, 302, "", {}, new).full_url == new
+    else:
+        with pytest.raises(DataError, match="redirects to"):
+            _Redirects().redirect_request(request, None, 302, "", {}, new)
+
+
+@pytest.mark.parametrize("url", [SECRET, "http://user:pw@host/x", "ftp://a:pw@b@host/x", "user:pw@host"])
+def test_addresses_are_shown_without_passwords(url):
+    assert masked(url).endswith("***@host" + url.rpartition("@host")[2])
+    assert "pw" not in masked(url)
+    assert "user" not in masked(url)
+
+
+def test_a_password_reaches_neither_logs_nor_errors(tmp_path, caplog):
+    with caplog.at_level(logging.DEBUG), pytest.raises(DataError) as error:
+        fetch(SECRET, tmp_path / "x.gz", attempts=1, timeout=0.1)
+    assert "***@host" in caplog.text
+    for text in (caplog.text, str(error.value)):
+        assert PASSWORD not in text
+
+
+def test_a_password_does_not_reach_the_complaints_about_a_config():
+    with pytest.raises(ConfigError) as error:
+        validated({"mirror": SECRET.replace("https", "ftp"), "cohorts": {"A": {"source": "xena"}}})
+    assert "`mirror` is 'ftp://***@host/xena'" in str(error.value)
+    assert PASSWORD not in str(error.value)
+
+
+def test_what_snakemake_keeps_of_a_config_has_no_password():
+    """Snakemake records the parameters of every job, so that these must not hold the mirror as it is."""
+    config = validated({"mirror": SECRET, "cohorts": {"A": {"source": "simulated"}}})
+    shown = without_secrets(config)
+    assert PASSWORD not in yaml.safe_dump(shown)
+    assert {**shown, "mirror": SECRET} == config
+    rules = {path.name: path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")}
+    assert not [name for name, text in rules.items() if "=config,\n" in text or 'config["mirror"],' in text]
