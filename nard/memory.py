@@ -145,7 +145,7 @@ def memory_limit(
     """
     limits = [
         MemoryLimit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20, "this machine has"),
-        *(MemoryLimit(limit, "the limit of its control group is") for limit in _control_group_limits(Path(root))),
+        *(MemoryLimit(limit, "the limit of its control group is") for limit in _control_group_limits(root)),
     ]
     if "SLURM_MEM_PER_NODE" in environment:
         limits.append(MemoryLimit(int(environment["SLURM_MEM_PER_NODE"]), "SLURM grants"))
@@ -177,19 +177,19 @@ def _control_group_limits(root: Path) -> Iterator[int]:
                 continue
 
 
-def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit, *, tuned: bool = False) -> str | None:
+def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit) -> str | None:
     """Why the fit would be killed, and what to change; None if it has enough. ``shape`` is (N, d, m)."""
     n, d, m = shape
-    needed = fit_megabytes(method, n, d, m, tuned=tuned)
+    needed = fit_megabytes(method, n, d, m)
     if needed <= limit.megabytes:
         return None
     lines = [
         f"{method}: a fit to {n} samples × {d} inputs × {m} outputs takes up to {needed} MB; "
         f"{limit.source} {limit.megabytes} MB"
     ]
-    if fewer := _most_inputs(method, n, m, limit.megabytes, d, tuned):
+    if fewer := _most_inputs(method, n, m, limit.megabytes, d):
         lines.append(f"fewer inputs: `preprocessing: {{genes: {fewer}}}` or less takes the most variable ones")
-    fitting = [name for name in _HELD if fit_megabytes(name, n, d, m, tuned=tuned) <= limit.megabytes]
+    fitting = [name for name in _HELD if fit_megabytes(name, n, d, m) <= limit.megabytes]
     if fitting:
         lines.append(f"other methods: `methods: [{', '.join(fitting)}]` fit into it")
     lines.append(
@@ -199,12 +199,12 @@ def too_large(method: str, shape: tuple[int, int, int], limit: MemoryLimit, *, t
     return "\n  ".join(lines)
 
 
-def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int, tuned: bool) -> int:
+def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int) -> int:
     """The largest number of inputs below d, to two digits, that fits; 0 if none does."""
     low, high = 0, d
     while high - low > 1:
         middle = (low + high) // 2
-        if fit_megabytes(method, n, middle, m, tuned=tuned) <= megabytes:
+        if fit_megabytes(method, n, middle, m) <= megabytes:
             low = middle
         else:
             high = middle
@@ -212,12 +212,10 @@ def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int, tuned: boo
     return low // unit * unit
 
 
-def require_memory(
-    method: str, shape: tuple[int, int, int], requested: int | None = None, *, tuned: bool = False
-) -> str:
+def require_memory(method: str, shape: tuple[int, int, int], requested: int | None = None) -> str:
     """Fails before the fit if it would be killed for want of memory; says what it takes and what there is."""
     limit = memory_limit(requested)
-    if problem := too_large(method, shape, limit, tuned=tuned):
+    if problem := too_large(method, shape, limit):
         raise DataError(problem)
-    needed = fit_megabytes(method, *shape, tuned=tuned)
+    needed = fit_megabytes(method, *shape)
     return f"memory: the fit takes up to {needed} MB; {limit.source} {limit.megabytes} MB"

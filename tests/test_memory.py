@@ -20,15 +20,15 @@ from nard.methods import METHODS
 ROOT = Path(__file__).parents[1]
 # Shapes of every kind, in which the data count and a fit takes a second: fewer samples than inputs, more, many outputs.
 MEASURED = {
-    "sequential": ["150x3000x40", "100x60x300"],
-    "hybrid": ["150x3000x40"],
-    "full": ["150x3000x40"],
+    "sequential": ["120x2000x30", "100x60x300"],
+    "hybrid": ["120x2000x30"],
+    "full": ["120x2000x30"],
     "surrogate": ["600x500x15"],
     "mrce": ["80x500x5"],
     "capme": ["100x150x30"],
     "mssl": ["100x600x20"],
     "ard": ["60x600x2"],
-    "multitask_lasso": ["60x600x8"],
+    "multitask_lasso": ["60x600x4"],
     "jrns": ["100x800x20"],
     "hsghs": ["100x80x90"],
 }

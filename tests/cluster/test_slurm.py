@@ -19,7 +19,7 @@ VICTIM = "rule_fit_wildcards_READ_sequential"
 OPTIONS = [
     *("--workflow-profile", str(ROOT / "profiles/slurm")),
     *("--slurm-status-command", "squeue", "--slurm-no-account"),
-    *("--slurm-init-seconds-before-status-checks", "6", "--latency-wait", "10"),
+    *("--slurm-init-seconds-before-status-checks", "4", "--latency-wait", "10"),
     *("--default-resources", "slurm_partition=main", "--jobs", "4"),
 ]
 
