@@ -9,7 +9,7 @@ import pandas as pd
 from nard.data.pathways import OTHER
 from nard.methods import METHODS
 
-__all__ = ["NAMES", "cohort_paragraph", "listed", "origin"]
+__all__ = ["NAMES", "cohort_paragraph", "listed", "origin", "signed"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
@@ -54,14 +54,14 @@ def cohort_paragraph(
     ]
     strongest = associations[associations["selected"]].head(_STRONGEST)
     if len(strongest):
-        text = listed(f"{row.feature} → {row.target} ({_signed(row.weight)})" for row in strongest.itertuples())
-        sentences.append(f"The surest associations are {text}, in standard deviations.")
+        named = listed(f"{row.feature} → {row.target} ({signed(row.weight)})" for row in strongest.itertuples())
+        sentences.append(f"The surest associations are {named}, in standard deviations.")
     strongest = edges[edges["selected"]].head(_STRONGEST)
     if len(strongest):
-        text = listed(
-            f"{row.source} – {row.target} ({_signed(row.partial_correlation)})" for row in strongest.itertuples()
+        named = listed(
+            f"{row.source} – {row.target} ({signed(row.partial_correlation)})" for row in strongest.itertuples()
         )
-        sentences.append(f"The surest edges are {text}, as partial correlations.")
+        sentences.append(f"The surest edges are {named}, as partial correlations.")
         sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
     sentences.append(
         f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
@@ -81,11 +81,12 @@ def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) ->
     )
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """Two digits, with a sign."""
     return f"{value:+.2f}".replace("-", "−")
 
 
 def listed(items) -> str:
-    """a, b and c."""
+    """One, two and three."""
     items = list(items)
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

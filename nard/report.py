@@ -12,9 +12,11 @@ import jinja2
 import pandas as pd
 import yaml
 
+from nard.alt_text import alt_text
 from nard.captions import cohort_paragraph
 from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
+from nard.explorer.page import asset, template
 from nard.methods_section import MethodsSection, software_versions
 
 __all__ = ["CohortResults", "report_page"]
@@ -93,16 +95,18 @@ def report_page(
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
+    by_name = {cohort.summary["cohort"]: cohort for cohort in cohorts}
+    alt = {Path(path).stem: alt_text(Path(path).stem, by_name, tables) for path in figures}
     for section, kinds in _FIGURES.items():
-        parts[section] = [*_figures(figures, kinds, folder), *parts[section]]
+        parts[section] = [*_figures(figures, kinds, folder, alt), *parts[section]]
     sections = [
         {"id": _slug(title), "title": title, "lead": _LEADS.get(title), "parts": content}
         for title, content in parts.items()
         if content
     ]
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
-    return template.render(
+    return template((folder / "report.html.j2").read_text(encoding="utf-8")).render(
+        base=asset("base.css"),
+        style=(folder / "report.css").read_text(encoding="utf-8"),
         sections=sections,
         title="NARD report",
         lead=f"{len(cohorts)} cohorts, {len(config['methods'])} methods; figures show {config['reference']}. "
@@ -119,7 +123,9 @@ def _simulated(cohorts: Sequence[CohortResults]) -> str | None:
     return f"{which} SIMULATED: they show what the workflow does and say nothing about any disease."
 
 
-def _figures(paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder: Path) -> list[dict]:
+def _figures(
+    paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder: Path, alt: Mapping[str, str | None]
+) -> list[dict]:
     """The figures of a section, each under the first kind whose name it begins with."""
     parts = {}
     for start, caption, title in kinds:
@@ -135,6 +141,7 @@ def _figures(paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder
                     "title": title.format(about.replace("_", " ")),
                     "data": base64.b64encode(path.read_bytes()).decode("ascii"),
                     "caption": " ".join(text.split()),
+                    "alt": alt[path.stem],
                 }
                 parts[path.stem] = {"id": f"figure-{_slug(path.stem)}", "title": figure["title"], "figure": figure}
     return list(parts.values())

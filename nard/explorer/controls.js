@@ -2,7 +2,8 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
-const state = { cohort: 0, other: null, method: null, by: "q", limit: null, chosen: null };
+// wish: the user's kind of threshold, where the method allows it; limits: the last one of either kind.
+const state = { cohort: 0, other: null, method: null, wish: "q", limits: { q: null, strength: 0 }, chosen: null };
 const network = new Network($("network"), (id) => { state.chosen = id; update(); });
 
 function html(name, properties, ...children) {
@@ -42,25 +43,24 @@ function settle() {
   $("other").disabled = !others.length;
   const tested = fits().every((fit) => fit.tested);
   $("by").options[0].disabled = !tested;
-  if (!tested) state.by = "strength";
+  state.by = tested ? state.wish : "strength";
   $("by").value = state.by;
   if (state.chosen && !everybody().some(({ id }) => id === state.chosen)) state.chosen = null;
   setSlider();
 }
 
-function setSlider(limit = null) {
+function setSlider() {
   const slider = $("limit");
   if (state.by === "q") {
+    const wanted = state.limits.q ?? Math.min(...fits().map((fit) => fit.fdr));
     state.steps = qSteps(fits());
-    const wanted = limit ?? Math.min(...fits().map((fit) => fit.fdr));
-    const rank = state.steps.findLastIndex((q) => q <= wanted);
     slider.max = state.steps.length - 1;
-    slider.value = Math.max(rank, 0);
+    slider.value = Math.max(state.steps.findLastIndex((q) => q <= wanted), 0);
   } else {
     const strongest = Math.max(0, ...fits().flatMap((fit) => fit.edges.value.map(Math.abs)));
     state.steps = Array.from({ length: Math.ceil(strongest * 100) + 1 }, (_, i) => i / 100);
     slider.max = state.steps.length - 1;
-    slider.value = Math.min(Math.round((limit ?? 0) * 100), state.steps.length - 1);
+    slider.value = Math.round(state.limits.strength * 100);
   }
 }
 
@@ -135,14 +135,15 @@ function update() {
   state.groups = groupsOf(outputs);
   $("limit-text").textContent = thresholdText();
   $("limit").setAttribute("aria-valuetext", thresholdText());
-  $("status").textContent = statusText(edges, shown, outputs.length);
+  state.said = statusLines(edges, shown, outputs.length);
+  $("status").textContent = state.said.join(" ");
   $("simulated").hidden = !cohorts().some((one) => one.simulated);
   $("simulated").textContent = `SIMULATED DATA: ${cohorts().filter((one) => one.simulated).map((one) => plain(one.title)).join(", ")}`;
   drawLegend();
   fillPanel(side, name, edges, shown, mine, drawn.length);
 }
 
-function statusText(edges, shown, places) {
+function statusLines(edges, shown, places) {
   const fit = fits()[0];
   const parts = [shown.length < edges.length
     ? `The ${shown.length} strongest of ${edges.length} edges are shown, ${edges.length - shown.length} are hidden`
@@ -150,7 +151,9 @@ function statusText(edges, shown, places) {
   parts[0] += ` (${thresholdText()}).`;
   if (state.other !== null) {
     const words = statusWords();
+    const opposed = edges.filter((edge) => edge.opposed).length;
     parts.push(["shared", "only-first", "only-second"].map((status) => `${count(edges, status)} ${words[status]}`).join(", ") + ".");
+    if (opposed) parts.push(`Of the shared ones ${opposed} have opposite signs.`);
   }
   fits().forEach((one, i) => {
     const missing = one.edges.found - one.edges.selected.reduce((a, b) => a + b, 0);
@@ -158,7 +161,7 @@ function statusText(edges, shown, places) {
   });
   if (!fit.tested) parts.push(`${fit.title} has no q-values: it selects by its own rule.`);
   if (network.labelled < places) parts.push(`${network.labelled} of ${places} ${cohort().words.outputs} are labelled; zoom in for more.`);
-  return parts.join(" ");
+  return parts;
 }
 
 function groupsOf(nodes) {
@@ -210,7 +213,7 @@ function findingsTable(list, what, idsOf) {
   const names = (finding) => idsOf(finding).flatMap((id, i) => (i ? [" – ", nameButton(id)] : [nameButton(id)]));
   const words = statusWords();
   const rows = list.map((finding) => html("tr", { className: finding.status },
-    html("td", {}, ...names(finding), state.other === null ? null : html("small", { textContent: words[finding.status] + missingIn(finding) })),
+    html("td", {}, ...names(finding), state.other === null ? null : html("small", { textContent: words[finding.status] + (finding.opposed ? ", opposite signs" : "") + missingIn(finding, what) })),
     ...[finding.first, finding.second].slice(0, titles.length).map(valueCell)));
   return html("table", {},
     html("thead", {}, html("tr", {}, ...heads.map((text, i) => html(text ? "th" : "td", { className: i ? "n" : "", textContent: text })))),
@@ -218,11 +221,14 @@ function findingsTable(list, what, idsOf) {
 }
 
 // A finding can be private because the other cohort does not have its nodes.
-function missingIn(finding) {
+function missingIn(finding, what) {
   if (finding.status === "shared") return "";
   const other = cohorts()[finding.first ? 1 : 0];
-  const known = new Set([...other.outputs, ...other.inputs].map((node) => node.name));
-  const missing = [finding.a, finding.b].filter((name) => !known.has(name));
+  const has = (nodes, name) => nodes.some((node) => node.name === name);
+  const missing = [
+    has(what === "weight" ? other.inputs : other.outputs, finding.a) ? null : finding.a,
+    has(other.outputs, finding.b) ? null : finding.b,
+  ].filter((name) => name !== null);
   return missing.length ? ` (${missing.map(plain).join(", ")} not measured in ${plain(other.title)})` : "";
 }
 
@@ -300,7 +306,7 @@ function take(one) {
 
 function caption() {
   const titles = cohorts().map((one) => `${titled(one)}, ${one.samples} samples`).join(" and ");
-  return [`NARD explorer: ${titles}. ${fits()[0].title}.`, $("status").textContent];
+  return [`NARD explorer: ${titles}. ${fits()[0].title}.`, ...state.said];
 }
 
 function fileName(suffix) {
@@ -311,8 +317,8 @@ function fileName(suffix) {
 $("cohort").addEventListener("change", (event) => { state.cohort = Number(event.target.value); settle(); update(); });
 $("method").addEventListener("change", (event) => { state.method = event.target.value; settle(); update(); });
 $("other").addEventListener("change", (event) => { state.other = event.target.value === "" ? null : Number(event.target.value); settle(); update(); });
-$("by").addEventListener("change", (event) => { state.by = event.target.value; setSlider(); update(); });
-$("limit").addEventListener("input", update);
+$("by").addEventListener("change", (event) => { state.wish = event.target.value; settle(); update(); });
+$("limit").addEventListener("input", () => { state.limits[state.by] = threshold().limit; update(); });
 $("most").addEventListener("change", update);
 $("search").addEventListener("input", showMatches);
 $("search").addEventListener("keydown", (event) => {

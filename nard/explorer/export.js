@@ -10,7 +10,7 @@ function download(text, type, name) {
 
 // The drawing alone on a white page, with everything that is needed to read it.
 function standaloneSvg(svg, style, caption, groups, statuses) {
-  const width = svg.clientWidth, height = svg.clientHeight, row = 18;
+  const width = Math.max(svg.clientWidth, 560), height = svg.clientHeight, row = 18;
   const copy = svg.cloneNode(true);
   for (const name of ["id", "role", "aria-label", "aria-describedby"]) copy.removeAttribute(name);
   for (const node of copy.querySelectorAll(".node")) {

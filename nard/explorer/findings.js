@@ -44,6 +44,7 @@ function compared(first, second, directed) {
   for (const finding of findings) {
     const values = [finding.first, finding.second].filter(Boolean).map((row) => row.value);
     finding.strength = Math.max(...values.map(Math.abs));
+    finding.opposed = values.length === 2 && values[0] > 0 !== values[1] > 0;
     if (second === null) finding.status = values[0] > 0 ? "positive" : "negative";
     else if (values.length === 2) finding.status = "shared";
     else finding.status = finding.first ? "only-first" : "only-second";

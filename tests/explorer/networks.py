@@ -21,7 +21,8 @@ HOSTILE = (
     "__proto__",
 )
 OUTPUTS = [*HOSTILE, "AKTPS473", "BAX", "BCL2", "a:b;{{ 7 * 7 }}", "P53", "GSK3ALPHABETAPS21S9"]
-INPUTS = ["AKT1", "BAX", "BCL2", "<b>GENE</b>", "TP53", "GSK3A"]
+# Some have the name of an output, that of the one that a cohort lacks included.
+INPUTS = ["AKT1", "BAX", "BCL2", "<b>GENE</b>", "TP53", OUTPUTS[-1]]
 PATHWAYS = ["Apoptosis", "<i>RTK</i>", "other"]
 
 

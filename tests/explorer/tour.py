@@ -90,7 +90,12 @@ def the_slider_filters(page, fit):
     for key in (Keys.END, Keys.PAGE_DOWN, Keys.PAGE_DOWN, Keys.ARROW_LEFT):
         limit = page.slide(key)
         assert page.count(".edge") == (strength >= limit).sum() < len(strength)
+    # The threshold of either kind is kept.
     page.choose("by", "q")
+    assert page.count(".edge") == list(counts.values())[-1]
+    page.slide(Keys.HOME)
+    while page.slide(Keys.ARROW_RIGHT) != fit.fit["fdr"]:
+        pass
     page.choose("most", CAP)
 
 
@@ -254,6 +259,13 @@ def two_cohorts_compare(page, cohorts, reference):
     assert ", ".join(f"{count} {words}" for words, count in expected.items()) in page.text("status")
     for status, words in zip(("shared", "only-first", "only-second"), expected, strict=True):
         assert page.count(f".edge.{status}") == expected[words]
+    signs = [
+        one.fits[reference].edges.set_index(["source", "target"])["partial_correlation"] > 0
+        for _, one in (first, second)
+    ]
+    signs = [{tuple(sorted(pair)): positive for pair, positive in one.items()} for one in signs]
+    opposed = sum(signs[0][pair] != signs[1][pair] for pair in a & b)
+    assert (f"Of the shared ones {opposed} have opposite signs." in page.text("status")) == (opposed > 0)
     # Not by colour alone.
     dashes = page.chrome.execute_script(
         "return ['shared', 'only-first', 'only-second'].map((status) =>"

@@ -1,0 +1,120 @@
+"""The report: names are text, figures say what they show, and it looks like the explorer."""
+
+import re
+from html import unescape
+
+import pandas as pd
+import pytest
+from networks import HOSTILE, small_cohorts
+
+from nard.alt_text import alt_text
+from nard.comparison import agreement, jaccard_table
+from nard.explorer import explorer_page, payload
+from nard.explorer.page import asset
+from nard.report import CohortResults, report_page
+from nard.results import node_table
+
+FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
+
+
+@pytest.fixture(scope="module")
+def cohorts():
+    results = []
+    for cohort in small_cohorts():
+        tables = cohort.fits["sequential"]
+        counts = {"n_inputs": 6, "n_outputs": 10, "dropped": [], "notes": [f"note {HOSTILE[0]}"]}
+        fit = {
+            "method": "sequential",
+            "fdr": 0.05,
+            "found": {"features": 1, "associations": 1, "edges": 1},
+            "tuned": {"lam": 0.125},
+            "diagnostics": {"converged": False},
+        }
+        nodes = node_table(cohort.groups, tables.edges)
+        summary = {**cohort.summary, **counts}
+        results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes))
+    return results
+
+
+@pytest.fixture(scope="module")
+def tables():
+    edges = {}
+    for cohort in small_cohorts():
+        table = cohort.fits["sequential"].edges
+        rows = table[table["selected"]]
+        pairs = (tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True))
+        edges[cohort.summary["cohort"]] = dict(zip(pairs, rows["partial_correlation"], strict=True))
+    methods = pd.DataFrame({"cohort": ["AAA"], "method": ["sequential"], "converged": [True]})
+    findings = {
+        ("AAA", method, what): frozenset(found)
+        for method, found in {"sequential": {1, 2, 3}, "full": {1, 2}, "capme": {3, 4, 5}}.items()
+        for what in ("associations", "edges")
+    }
+    crosstalk = pd.DataFrame(
+        [("AAA", "RTK", "RTK", 4, 9), ("AAA", "EMT", "RTK", 3, 9), ("AAA", "EMT", "TSC", 1, 9)],
+        columns=["cohort", "pathway_a", "pathway_b", "edges", "possible"],
+    )
+    return {
+        "cohorts": pd.DataFrame({"cohort": [HOSTILE[0]]}),
+        "methods": methods,
+        "jaccard": jaccard_table(findings),
+        "crosstalk": crosstalk,
+        "agreement_edges": agreement(edges, ("source", "target")),
+    }
+
+
+@pytest.fixture(scope="module")
+def page(cohorts, tables, tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("figures")
+    files = [folder / f"{name}.png" for name in FIGURES]
+    for file in files:
+        file.write_bytes(b"picture")
+    config = {"methods": ["sequential"], "reference": "sequential", "note": HOSTILE[1]}
+    source = request.config.rootpath / "workflow" / "report"
+    return report_page(cohorts, tables, list(map(str, files)), source, config, {("AAA", "sequential"): 1.0})
+
+
+def test_hostile_names_are_escaped(page):
+    assert HOSTILE[0] in unescape(page)
+    for name in HOSTILE[:3]:
+        assert name not in page
+    assert "<script" not in page
+    assert "<b>" not in page
+
+
+def test_every_figure_says_what_is_to_be_seen(page):
+    texts = [unescape(text) for text in re.findall(r'<img [^>]*alt="([^"]*)"', page)]
+    assert len(texts) == len(set(texts)) == len(FIGURES)
+    captions = [unescape(text) for text in re.findall(r"<figcaption>(.*?) <i>", page)]
+    assert not set(texts) & set(captions)
+
+
+def test_the_words_are_those_of_the_tables(cohorts, tables):
+    named = {cohort.summary["cohort"]: cohort for cohort in cohorts}
+    edges = cohorts[0].edges[cohorts[0].edges["selected"]]
+    positive = (edges["partial_correlation"] > 0).sum()
+    strongest = edges.loc[edges["partial_correlation"].abs().idxmax()]
+    text = alt_text("network_AAA", named, tables)
+    assert f"Network of 10 proteins in AAA with {len(edges)} edges, {positive} of them positive" in text
+    assert f"The strongest: {strongest['source']} – {strongest['target']} (" in text
+    shared = tables["agreement_edges"]
+    both = (shared["n_cohorts"] == 2).sum()
+    assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in alt_text(
+        "upset_edges", named, tables
+    )
+    assert "4 edges within them and 4 between them; of two different ones, EMT and RTK share most, 3" in alt_text(
+        "crosstalk", named, tables
+    )
+    agree = alt_text("jaccard", named, tables)
+    assert "On edges, NARD sequential and NARD full (0.67) agree most and NARD full and CAPME (0.00) least." in agree
+    assert "λ = 0.125" in alt_text("lam_path_AAA", named, tables)
+    assert "has not converged" in alt_text("trace_AAA", named, tables)
+    assert alt_text("upset_Apoptosis", named, tables) is None
+
+
+def test_it_has_the_explorers_look_and_leads_there(page):
+    explorer = explorer_page(payload(small_cohorts(), "sequential"), "report.html")
+    assert asset("base.css") in page
+    assert asset("base.css") in explorer
+    assert '<a href="explorer.html">' in page
+    assert '<a href="report.html">' in explorer
