@@ -41,8 +41,8 @@ EXCUSED_STARTS = {
     "snakemake --executor aws-batch": "needs an account of AWS; the page says that it was not run",
     "snakemake --executor googlebatch": "needs an account of Google Cloud; the page says that it was not run",
 }
-# Pages on which `snakemake` only plans its jobs: the tutorial has the same commands, and runs them.
-PLANNED = {"README.md", "docs/first-steps.md"}
+# How far `snakemake` goes on a page; tests/workflow/test_small_run.py goes all the way.
+SHORTENED = {"README.md": "--dry-run", "docs/first-steps.md": "--dry-run", "docs/tutorial.md": "--until fit"}
 # A block without a language is what a program says.
 LANGUAGES = {"sh", "python", "yaml", "mermaid", ""}
 
@@ -97,8 +97,8 @@ def run_shell(page, folder):
     if activate not in lines:
         # The page presumes that it has been typed before.
         lines.insert(0, activate)
-    if name(page) in PLANNED:
-        lines.insert(0, 'snakemake() { command snakemake "$@" --dry-run; }')
+    if name(page) in SHORTENED:
+        lines.insert(0, f'snakemake() {{ command snakemake "$@" {SHORTENED[name(page)]}; }}')
     script = "\n".join(["set -euo pipefail", "trap 'echo \"failed: $BASH_COMMAND\" >&2' ERR", *lines])
     done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, f"{name(page)}\n{done.stdout}\n{done.stderr}"
