@@ -19,6 +19,7 @@ from nard.data.simulated import simulate_omics
 from nard.files import write_tsv
 from nard.simulate import make_regression
 
+SAME_BYTES = "needs a run; tests/workflow/test_small_run.py compares the files of both"
 SLURM = "snakemake --workflow-profile profiles/slurm --configfile my.yaml"
 # Commands that are not run here, and why.
 EXCUSED = {
@@ -29,6 +30,8 @@ EXCUSED = {
     "make quick": "this is it",
     "make lint": "continuous integration runs it before the tests",
     "make docs": "tests/docs/test_site.py builds the pages",
+    "nard fit results/READ/data/X.tsv.gz results/READ/data/Y.tsv.gz -o out": SAME_BYTES,
+    "cmp out/edges.tsv results/READ/sequential/edges.tsv": SAME_BYTES,
     'pip install ".[workflow,cluster]"': "installs from the network; the environment of the tests has both",
     "sinfo": "needs a cluster",
     "sacctmgr show associations user=$USER format=account": "needs a cluster with accounting",
