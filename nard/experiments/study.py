@@ -70,6 +70,7 @@ def runs(settings: Mapping) -> list[dict]:
 
 def run(spec: Mapping) -> dict:
     data, method = simulated(spec), spec["method"]
+    synthetic.warm_up(method)
     more = {"refit": "auto"} if method == _NARD else _BRIEF.get(method, {})
     model, seconds = synthetic.fitted(method, data.X, data.Y, spec["seed"], "cv", **more)
     true, score, found = synthetic.truth(data), synthetic.scores(method, model), synthetic.selections(method, model)
