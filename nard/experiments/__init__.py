@@ -54,7 +54,14 @@ class Chapter:
 CHAPTERS: dict[str, Chapter] = {
     "table1": Chapter("Table 1: d = 5,000, m = N = 1,500", "nard.experiments.table1"),
     "table2": Chapter("Table 2: three sizes", "nard.experiments.table2"),
+    "table3": Chapter("Table 3: time per iteration", "nard.experiments.table3"),
     "time": Chapter("Figure: total time over d", "nard.experiments.time"),
+    "study": Chapter(
+        "Simulation study: error rates, power and time",
+        "nard.experiments.study",
+        figures=("study_calibration", "study_curves", "study_time"),
+        timed=False,
+    ),
     "aging": Chapter("Aging phenotypes", "nard.experiments.aging", ("aging_blocks", "aging_nhanes")),
     "aging_kernels": Chapter("Aging phenotypes, with kernels", "nard.experiments.aging_kernels", timed=False),
     "tcga": Chapter(
