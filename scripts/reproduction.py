@@ -10,10 +10,10 @@ from nard.jobs import job
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         given = snakemake.params
-        command = " ".join(["snakemake --cores 2 --configfile", *given.configfiles])
+        options = " ".join(["--cores 2 --configfile", *given.configfiles])
         texts = {
             name: Path(path).read_text(encoding="utf-8")
             for name, path in zip(given.chapters, snakemake.input, strict=True)
         }
         date = datetime.date.today().isoformat()
-        write_text(reproduction_page(texts, given.settings, command, date), snakemake.output[0])
+        write_text(reproduction_page(texts, given.settings, options, date), snakemake.output[0])

@@ -39,16 +39,16 @@ def chapter_page(name: str, table: pd.DataFrame, results: Sequence[Mapping]) -> 
     )
 
 
-def reproduction_page(pages: Mapping[str, str], settings: Mapping, command: str, date: str) -> str:
-    """All chapters on one page; ``pages`` are theirs, by name."""
+def reproduction_page(pages: Mapping[str, str], settings: Mapping, options: str, date: str) -> str:
+    """All chapters on one page; ``pages`` are theirs, by name, and ``options`` Snakemake's."""
     parts = [
         "# The paper's experiments, ours beside theirs\n",
         f"{machine()} {date}. Sizes × {settings['scale']:g}; at most {settings['seeds']} seeds, "
         f"{settings['seconds']:g} s and {settings['gigabytes']:g} GB per run. Every run's record "
         "(`results/paper/<chapter>/<run>.json`) has what was asked, what came out or why nothing did, the time, the "
         "memory and the commit; every table is made from them.\n",
-        f"All of it:\n\n    {command} paper\n\nOne chapter:\n",
-        *(f"    {command} {name}" for name in pages),
+        f"All of it:\n\n    snakemake paper {options}\n\nOne chapter:\n",
+        *(f"    snakemake {name} {options}" for name in pages),
         "",
         # The page lies one folder above the chapters'.
         *(page.replace("](../figures/", "](figures/") for page in pages.values()),

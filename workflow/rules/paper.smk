@@ -1,7 +1,7 @@
 # The paper's experiments, if the config has a section `paper`.
 #
-#   snakemake --cores 2 --configfile config/paper.yaml paper         all of them
-#   snakemake --cores 2 --configfile config/paper.yaml table1        one table or figure
+#   snakemake paper --cores 2 --configfile config/paper.yaml         all of them
+#   snakemake table1 --cores 2 --configfile config/paper.yaml        one table or figure
 #
 # A chapter's runs are one job with all cores, so that nothing else disturbs their times. Each run leaves a record of its
 # own in results/paper/<chapter>/, which is no output for Snakemake to remove: a killed chapter goes on where it stopped.
