@@ -241,11 +241,14 @@ def _found(fits: Sequence[Mapping]) -> str:
 
 def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
     said = ["Prediction was assessed by five-fold cross-validation on samples left out of the fit."]
+    others = []
     for method in dict.fromkeys(m for cohort in config["cohorts"] for m in methods_of(config, cohort)):
         if method != config["reference"]:
             titles = [s["title"] for s in summaries if method in methods_of(config, s["cohort"])]
-            where = "" if len(titles) == len(summaries) else f", in {listed(titles)} only"
-            said.append(f"{METHODS[method].title} ({_PUBLICATIONS[method][0]}) was fitted for comparison{where}.")
+            where = "" if len(titles) == len(summaries) else f"; in {listed(titles)} only"
+            others.append(f"{METHODS[method].title} ({_PUBLICATIONS[method][0]}{where})")
+    if others:
+        said.append(f"For comparison we fitted {listed(others)}.")
     stability = config["stability"]
     if stability["subsamples"]:
         said.append(

@@ -37,7 +37,7 @@ def hostile(tmp_path_factory):
     pathways = read_pathways()
     groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     folder = tmp_path_factory.mktemp("hostile")
-    model = fitted_model("sequential", SETTINGS, 1, X, Y)
+    model = fitted_model("sequential", SETTINGS, 1, X, Y, folder)
     paths = fit_paths(folder)
     summary = write_model(model, "sequential", SETTINGS, n, groups, ABOUT, paths)
     assert summary["found"]["associations"] >= m

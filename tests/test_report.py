@@ -11,6 +11,7 @@ from nard.alt_text import alt_text
 from nard.comparison import agreement, jaccard_table
 from nard.explorer import explorer_page, payload
 from nard.explorer.page import asset
+from nard.methods_section import MethodsSection
 from nard.report import CohortResults, report_page
 from nard.results import node_table
 
@@ -71,7 +72,8 @@ def page(cohorts, tables, tmp_path_factory, request):
         file.write_bytes(b"picture")
     config = {"methods": ["sequential"], "reference": "sequential", "note": HOSTILE[1]}
     source = request.config.rootpath / "workflow" / "report"
-    return report_page(cohorts, tables, list(map(str, files)), source, config, {("AAA", "sequential"): 1.0})
+    methods = MethodsSection([f"We measured {HOSTILE[2]}."], [HOSTILE[1]])
+    return report_page(cohorts, tables, list(map(str, files)), source, config, {("AAA", "sequential"): 1.0}, methods)
 
 
 def test_hostile_names_are_escaped(page):

@@ -19,6 +19,7 @@ from nard.data.downloads import _Redirects, fetch, masked
 from nard.data.errors import DataError
 from nard.data.expressions import rows_where
 from nard.data.tables import read_table
+from nard.methods_section import MethodsSection
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "s3cret/pw"
@@ -50,6 +51,10 @@ METHODS = {
     *("read_pickle", "to_pickle", "system", "popen", "mktemp", "extractall", "extract"),
     *("spawnl", "spawnv", "execv", "execl"),
 }
+
+
+# Starts this interpreter on its own module, and git to tell the commit: no word of the commands comes from a user.
+EXCUSED = {("nard/experiments/running.py", "subprocess")}
 
 
 def _dangers(tree):
@@ -89,8 +94,8 @@ def _safe_loader(tree, call):
 def test_nothing_runs_or_unpickles_its_input():
     files = list(_python_code())
     assert len(files) > 80
-    found = [f"{path.relative_to(ROOT)}:{line} {what}" for path in files for line, what in _dangers(_tree(path))]
-    assert found == []
+    found = {(str(path.relative_to(ROOT)), what) for path in files for _, what in _dangers(_tree(path))}
+    assert found == EXCUSED
     for path in [ROOT / "Snakefile", *(ROOT / "workflow").rglob("*.smk")]:
         text = path.read_text()
         assert not any(word in text for word in ("eval(", "exec(", "pickle", "os.system", "shell:", "shell("))
@@ -261,7 +266,8 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
     row = {"cohort": bad, "method": "sequential", "converged": True}
     tables = {"cohorts": pd.DataFrame({"cohort": [bad]}), "methods": pd.DataFrame([row])}
     config = {"methods": ["sequential"], "reference": "sequential", "mirror": SECRET, "title": bad}
-    page = report_page([results], tables, [], ROOT / "workflow" / "report", config, {(bad, "sequential"): 1.0})
+    seconds, methods = {(bad, "sequential"): 1.0}, MethodsSection([f"We measured {bad}."], [bad])
+    page = report_page([results], tables, [], ROOT / "workflow" / "report", config, seconds, methods)
     assert bad not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert '" onload="x' not in page

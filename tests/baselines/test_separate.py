@@ -33,4 +33,4 @@ def test_it_finds_the_signal_and_a_network(data, regression):
 
 def test_an_unknown_regression_is_told(data):
     with pytest.raises(ValueError, match="regression"):
-        SeparateRegression("ridge").fit(data.X, data.Y)
+        SeparateRegression("tree").fit(data.X, data.Y)
