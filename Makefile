@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the workflow needs, and what tests, style and documentation need besides.
+RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 # Jobs of the workflow that run at a time.
 CORES ?= all
@@ -11,7 +13,7 @@ TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
 .PHONY: run test quick lint format docs calibrate bench constraints clean
 
-run: $(INSTALLED)  ## the default workflow, from simulated cohorts to results/report.html
+run: $(RUNNABLE)  ## the default workflow, from simulated cohorts to results/report.html
 	$(BIN)/snakemake --cores $(CORES)
 
 test: $(INSTALLED)  ## every test, doctests included
@@ -42,9 +44,13 @@ bench: $(INSTALLED)  ## speed against peers and floors, written to benchmarks/RE
 	$(BIN)/python benchmarks/bench.py
 
 # The environment is rebuilt only when the requirements change.
-$(INSTALLED): pyproject.toml constraints.txt
+$(RUNNABLE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "nard needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[workflow]"
+	touch $@
+
+$(INSTALLED): $(RUNNABLE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 
