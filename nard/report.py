@@ -113,8 +113,8 @@ def report_page(
         style=(folder / "report.css").read_text(encoding="utf-8"),
         sections=sections,
         title="NARD report",
-        lead=f"{len(cohorts)} cohorts, {len({method for _, method in seconds})} methods; figures show {config['reference']}. "
-        "Which inputs matter, what they drive, and how the outputs are wired.",
+        lead=f"{len(cohorts)} cohorts, {len({method for _, method in seconds})} methods; figures show "
+        f"{config['reference']}. Which inputs matter, what they drive, and how the outputs are wired.",
         simulated=_simulated(cohorts),
     )
 
