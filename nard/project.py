@@ -28,8 +28,8 @@ _HEAD = """\
 # Same config and seed, same tables.
 seed: 1
 
-# The first four ways of fitting NARD reach the same kind of point; sequential is the quickest. Baselines to compare
-# with: mrce, capme, mssl, ard, multitask_lasso, jrns, hsghs.
+# sequential, full, surrogate and hybrid fit NARD, to the same kind of point; sequential is the quickest. Baselines to
+# compare with: mrce, capme, mssl, ard, multitask_lasso, jrns, hsghs.
 methods: [sequential, mssl]
 reference: sequential
 

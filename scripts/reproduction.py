@@ -10,7 +10,7 @@ from nard.jobs import job
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         given = snakemake.params
-        options = " ".join(["--cores 2 --configfile", *given.configfiles])
+        options = " ".join(["--cores all --configfile", *given.configfiles])
         texts = {
             name: Path(path).read_text(encoding="utf-8")
             for name, path in zip(given.chapters, snakemake.input, strict=True)

@@ -198,6 +198,19 @@ def test_fit_by_own_pathways(tables, tmp_path, capsys):
     assert (fit["title"], fit["simulated"]) == ("A", True)
 
 
+def test_fit_by_groups_of_more_features(demo, tables, tmp_path, capsys):
+    """Nodes are the outputs that were fitted, whatever else the table of groups has."""
+    groups = read_tsv(demo / "fit" / "nodes.tsv", dtype=str)
+    y = read_tsv(tables[1], index_col=0, dtype={0: str})
+    named = [("inputs", name) for name in read_tsv(tables[0], index_col=0, dtype={0: str}).index]
+    named += [("outputs", name) for name in (*y.index, "NOT_MEASURED")]
+    rows = [f"{side}\t{name}\tx\tA\tA\t{name}\t#000000" for side, name in named]
+    header = "side\tname\tkind\tpathway\tpathways\tgenes\tcolour"
+    (tmp_path / "groups.tsv").write_text("\n".join([header, *rows]) + "\n")
+    said(capsys, "fit", *tables, "-o", tmp_path / "out", *QUICK, "--groups", tmp_path / "groups.tsv")
+    assert set(read_tsv(tmp_path / "out" / "nodes.tsv", dtype=str)["id"]) == set(groups["id"])
+
+
 def test_fit_by_groups_that_lack_a_name(tables, tmp_path, capsys):
     rows = "side\tname\tkind\tpathway\tpathways\tgenes\tcolour\ninputs\tBAX\tmRNA\tA\tA\tBAX\t#000000\n"
     (tmp_path / "groups.tsv").write_text(rows)

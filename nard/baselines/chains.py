@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from nard.files import write_npz
 from nard.progress import SILENT, Watch
@@ -39,6 +41,7 @@ class Chain:
     n_draws: int = 0
     seconds: float = 0.0
     trace: np.ndarray | None = None
+    interrupted: bool = False
 
     def save(self, path: str | Path, fingerprint: str) -> None:
         arrays = {f"state_{name}": value for name, value in self.state.items()}
@@ -111,6 +114,13 @@ def run_chain(
     chain.trace = np.concatenate(traces)
     if checkpoint is not None:
         chain.save(checkpoint, fingerprint)
+    chain.interrupted = watch.stopped and chain.n_draws < n_draws
+    if chain.interrupted:
+        warnings.warn(
+            f"The chain was interrupted after {chain.n_draws} of {n_draws} draws: fit again to go on to the end.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return chain
 
 
@@ -125,10 +135,18 @@ def fit_resuming(model, X, Y, checkpoint: str | Path):
     try:
         model.fit(X, Y)
     except OtherCheckpoint:
-        Path(checkpoint).unlink()
+        _remove(checkpoint)
         model.fit(X, Y)
-    Path(checkpoint).unlink(missing_ok=True)
+    if not model.interrupted_:
+        _remove(checkpoint)
     return model
+
+
+def _remove(checkpoint: str | Path) -> None:
+    """Of all chains, which have numbers behind the name if there are several."""
+    path = Path(checkpoint)
+    for each in path.parent.glob(f"{path.stem}*{path.suffix}"):
+        each.unlink(missing_ok=True)
 
 
 def split_rhat(draws: np.ndarray) -> float:

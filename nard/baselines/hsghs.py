@@ -390,6 +390,8 @@ class HSGHS(Baseline):
         Posterior mean of Ω.
     n_draws_ : int
         Draws kept, of all chains.
+    interrupted_ : bool
+        Whether Ctrl-C ended the chains before their time.
     rhat_, ess_ : dict of str to float
         Split R̂ and effective sample size of ln τ, ln ζ, ‖W‖, ln|Ω| and Tr ΩEᵀE.
 
@@ -434,6 +436,7 @@ class HSGHS(Baseline):
         self._check_parameters()
         chains = self._run(make_problem(X, Y, dof=len(X) - 1))
         self.n_draws_ = sum(chain.n_draws for chain in chains)
+        self.interrupted_ = any(chain.interrupted for chain in chains)
         # Chains that ran out of time may differ in length.
         shortest = min(chain.n_draws for chain in chains)
         traces = np.stack([chain.trace[-shortest:] for chain in chains])

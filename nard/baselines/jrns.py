@@ -408,6 +408,7 @@ class JRNS(Baseline):
         monitored = {name: (of_omega if name == "edges" else of_coef)[name] for name in MONITORS}
         self.rhat_ = {name: split_rhat(draws) for name, draws in monitored.items()}
         self.ess_ = {name: effective_sample_size(draws) for name, draws in monitored.items()}
+        self.interrupted_ = any(chain.interrupted for chain in (*coef_chains, *omega_chains))
         self.n_draws_ = min(sum(chain.n_draws for chain in chains) for chains in (coef_chains, omega_chains))
         selected = self.inclusion_precision_ >= 0.5
         return Estimate(W, positive_definite(omega), self.inclusion_coef_ >= 0.5, selected, W_sd, omega_sd)

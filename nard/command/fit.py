@@ -48,7 +48,9 @@ def add(commands) -> None:
         help="when a sampler (jrns, hsghs) stops; none lets it finish; default: %(default)g",
     )
     parser.add_argument("--seed", type=_seed, default=1, help="of everything random; default: %(default)s")
-    parser.add_argument("--name", help="what the data are called; default: the name of the output folder")
+    parser.add_argument(
+        "--name", help="what the data are called; default: as beside X and Y, else the name of the output folder"
+    )
     parser.add_argument(
         "--groups",
         metavar="TABLE",
@@ -82,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if groups is None:
         groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     else:
-        _require_groups(groups, X, Y, options.groups or folder / "groups.tsv")
+        groups = _groups_of(groups, X, Y, options.groups or folder / "groups.tsv")
     for line in (*ledger.notes, *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
@@ -155,7 +157,9 @@ def _pathways_and_groups(options, folder: Path | None):
     return read_pathways(), groups
 
 
-def _require_groups(groups, X, Y, where) -> None:
+def _groups_of(groups, X, Y, where):
+    """The rows of the features that are fitted; each of them must have one."""
+    fitted = {"inputs": set(X), "outputs": set(Y)}
     for side, table in (("inputs", X), ("outputs", Y)):
         absent = [name for name in table if name not in set(groups.loc[groups["side"] == side, "name"])]
         if absent:
@@ -163,6 +167,8 @@ def _require_groups(groups, X, Y, where) -> None:
                 f"{where}: {len(absent)} of the {side} are not in it, such as {absent[0]!r}.\n"
                 "  to fix: add them, or name a table of pathways by --groups"
             )
+    kept = [name in fitted.get(side, ()) for side, name in zip(groups["side"], groups["name"], strict=True)]
+    return groups[kept].reset_index(drop=True)
 
 
 def _penalty(text: str):

@@ -127,7 +127,10 @@ def _names(path: Path, side) -> list[str]:
         return _texts(index)
     if "codes" in index:
         names = _texts(_inside(path, index, "categories"))
-        return [names[code] for code in _inside(path, index, "codes")[:]]
+        codes = _inside(path, index, "codes")[:]
+        if (codes < 0).any():
+            raise file_error(path, "observations or variables without a name", "give each of them one")
+        return [names[code] for code in codes]
     return _texts(_inside(path, index, "values"))
 
 

@@ -19,10 +19,20 @@ _TUMOUR_TYPES = tuple(f"{code:02d}" for code in range(1, 10))
 def same_samples(
     inputs: pd.DataFrame, outputs: pd.DataFrame, names: tuple[str, str], ledger: Ledger
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables as they are if they have the same samples in the same order; else those they share."""
-    if inputs.index.is_unique and inputs.index.equals(outputs.index):
+    """Both tables as they are if they have the same samples in one order, one per patient; else those they share."""
+    if inputs.index.is_unique and inputs.index.equals(outputs.index) and _one_tumour_each(inputs.index):
         return inputs, outputs
     return match_samples(inputs, outputs, "auto", names, ledger)
+
+
+def _one_tumour_each(names: Iterable[str]) -> bool:
+    """Whether no sample would be left out for its type, or as a patient's second; true of names of other kinds."""
+    codes = [barcode(str(name)) for name in names]
+    known = [code for code in codes if is_barcode(code)]
+    if len(known) <= len(codes) / 2:
+        return True
+    tumours = all(sample_type(code) in (None, *_TUMOUR_TYPES) for code in known)
+    return tumours and len({patient(code) for code in known}) == len(known)
 
 
 def match_samples(

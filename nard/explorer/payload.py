@@ -98,7 +98,7 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
     return {
         "title": METHODS[method].title,
         "fdr": fit["fdr"],
-        "tested": bool(edges["qvalue"].notna().any()),
+        "tested": any(bool(table["qvalue"].notna().any()) for table in (edges, associations, tables.features)),
         "edges": _findings(
             edges, ("source", outputs), ("target", outputs), "partial_correlation", edge_intervals(edges), _EDGES, None
         ),

@@ -19,7 +19,7 @@ from nard.data.features import choose_features, one_spelling, wanted_names
 from nard.data.ledger import Ledger, dropped_lines
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, patient, sample_type
 from nard.data.pathways import read_pathways
-from nard.data.samples import match_samples
+from nard.data.samples import match_samples, same_samples
 from nard.data.tables import Table
 
 SEEDS = range(50)
@@ -546,6 +546,20 @@ def matched(inputs, outputs, sample_types="auto"):
     X, Y = match_samples(*two_tables(inputs, outputs), sample_types, ("mrna.tsv", "rppa.tsv"), ledger)
     assert X.index.equals(Y.index)
     return list(X.index), X["v"].astype(int).tolist(), Y["v"].astype(int).tolist(), ledger
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_normal_tissue_is_left_out_in_any_order(order):
+    names = [f"TCGA-AA-{number}-{kind}" for number in range(1000, 1005) for kind in ("01", "11")]
+    X, Y = same_samples(*two_tables(names, names[order]), ("mrna.tsv", "rppa.tsv"), Ledger())
+    assert list(X.index) == list(Y.index) == [name for name in names if name.endswith("01")]
+
+
+def test_one_tumour_of_each_patient_stays_as_it_is():
+    """As the preparation leaves them: of several types, in its own order."""
+    names = ["TCGA-AA-1002-06", "TCGA-AA-1001-01", "TCGA-AA-1003-01"]
+    X, Y = same_samples(*two_tables(names, names), ("mrna.tsv", "rppa.tsv"), Ledger())
+    assert list(X.index) == list(Y.index) == names
 
 
 def test_auto_is_the_type_that_most_patients_have_on_both_sides():

@@ -119,8 +119,12 @@ def download_sum(wildcards):
 
 def memory_for(attempt, method, shape, tuned):
     """MB: the estimate, and once more for every attempt before, up to what the largest machine has."""
-    needed = fit_megabytes(method, *shape, tuned=tuned) * attempt
-    return min(needed, config["memory"]) if config["memory"] else needed
+    return capped(fit_megabytes(method, *shape, tuned=tuned) * attempt)
+
+
+def capped(megabytes):
+    """No job asks for more than the largest machine has."""
+    return min(int(megabytes), config["memory"] or int(megabytes))
 
 
 def fit_memory(wildcards, input, attempt):
@@ -165,7 +169,7 @@ def half_a_day(wildcards, attempt):
 
 def prepare_memory(wildcards, input, attempt):
     """MB. Text takes several times its gzipped size, numbers about as much again."""
-    return int((1000 + 30 * input.size_mb) * attempt)
+    return capped((1000 + 30 * input.size_mb) * attempt)
 
 
 def fits_of(cohorts):
@@ -299,8 +303,9 @@ def final_paper(config):
 
 
 def paper_memory(wildcards):
-    """MB. The runs of a chapter and the job that watches them."""
-    return int(config["paper"]["gigabytes"] * 1000 + 1000)
+    """MB. The runs of a chapter, which go side by side where their times do not count, and the job that watches them."""
+    at_once = 1 if CHAPTERS[wildcards.chapter].timed else all_cores(wildcards)
+    return capped(config["paper"]["gigabytes"] * 1000 * at_once + 1000)
 
 
 def all_cores(wildcards):

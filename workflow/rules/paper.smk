@@ -79,7 +79,7 @@ rule reproduction:
     params:
         settings=paper_settings(config),
         chapters=paper_chapters(config),
-        configfiles=[str(path) for path in workflow.configfiles],
+        configfiles=[os.path.relpath(path) for path in workflow.configfiles],
     message:
         "Writing results/reproduction.md"
     script:
