@@ -404,7 +404,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     def _tune(self, features, Y, problem, rough, seed, watch):
         """Sets lam_, lam_path_, refit_ and refit_scores_; ``problem`` is the whole data's at some λ."""
         self.lam_path_, self.refit_scores_ = None, None
-        lams = lam_grid(rough) if isinstance(self.lam, str) else np.array([float(self.lam)])
+        lams = lam_grid(rough, self.lam) if isinstance(self.lam, str) else np.array([float(self.lam)])
         self.lam_ = float(lams[0])
         if isinstance(self.lam, str):
             watch.stage("NARD: path of λ")

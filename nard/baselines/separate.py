@@ -21,7 +21,8 @@ from nard.validation import require
 __all__ = ["SeparateRegression", "residual_precision"]
 
 _FOLDS = 5
-_LAMS = np.geomspace(0.02, 0.5, 12)
+_LAMS = np.geomspace(0.5, 3e-4, 26)
+_PATIENCE = 2
 _REGRESSIONS = {
     "ard": lambda: MultiOutputRegressor(ARDRegression()),
     "multitask_lasso": lambda: MultiTaskLassoCV(cv=_FOLDS, alphas=30, eps=0.05, max_iter=3000),
@@ -31,17 +32,27 @@ _REGRESSIONS = {
 
 
 def residual_precision(residuals: np.ndarray) -> np.ndarray:
-    """Graphical lasso of residuals on the scale of correlations, λ by 5-fold held-out likelihood."""
+    """Graphical lasso of residuals on the scale of correlations, λ by 5-fold held-out likelihood.
+
+    The path of λ ends once the likelihood has fallen twice.
+    """
     sd = residuals.std(axis=0)
     Z = residuals / sd
-    scores = np.zeros(len(_LAMS))
-    for train, test in KFold(_FOLDS, shuffle=True, random_state=0).split(Z):
-        result = None
-        for k, lam in reversed(list(enumerate(_LAMS))):
-            result = graphical_lasso(Z[train].T @ Z[train] / len(train), lam, init=result, tol=1e-3, max_iter=500)
-            scores[k] += log_density(Z[test], result.precision, np.ones(len(test))).sum()
-    best = graphical_lasso(Z.T @ Z / len(Z), _LAMS[scores.argmax()], max_iter=500)
-    return best.precision / np.outer(sd, sd)
+    folds = list(KFold(_FOLDS, shuffle=True, random_state=0).split(Z))
+    results, best, best_score, since_best = [None] * _FOLDS, _LAMS[0], -np.inf, 0
+    for lam in _LAMS:
+        score = 0.0
+        for k, (train, test) in enumerate(folds):
+            S = Z[train].T @ Z[train] / len(train)
+            results[k] = graphical_lasso(S, lam, init=results[k], tol=1e-3, max_iter=500)
+            score += log_density(Z[test], results[k].precision, np.ones(len(test))).sum()
+        if score > best_score:
+            best, best_score, since_best = lam, score, 0
+        else:
+            since_best += 1
+            if since_best == _PATIENCE:
+                break
+    return graphical_lasso(Z.T @ Z / len(Z), best, max_iter=500).precision / np.outer(sd, sd)
 
 
 class SeparateRegression(Baseline):

@@ -10,7 +10,8 @@ A chapter's module has
 - ``table(results) -> DataFrame``: ours, and the paper's in columns ``paper_…``. ``results`` are the records of
   :mod:`nard.experiments.running`, in the order of ``runs``.
 - ``figure(table, results) -> Figure``, or a dict with a figure for each name in the entry's ``figures``.
-- ``remarks(table) -> list[str]``: plain sentences computed from the table as it is in its file.
+- ``remarks(table) -> list[str]``: plain sentences computed from the table as it is in its file, the main one first.
+- ``brief(table) -> DataFrame``, if the table is too long or too wide for a page: what the page shows of it.
 - ``READINGS``: what the paper leaves open, and how we read it; paragraphs of text.
 - ``PRELOAD``, if it likes: modules to import once instead of in every run.
 """
@@ -40,6 +41,8 @@ class Chapter:
         Module.
     figures : tuple of str
         Names of its figures; empty if there is one, which goes by the chapter's name.
+    of_paper : bool
+        Whether the paper has it; if not, it is ours.
     timed : bool
         Whether its times count: then its runs go one by one, each with all cores, else as many at once as there are
         cores, with one thread each.
@@ -48,6 +51,7 @@ class Chapter:
     title: str
     path: str
     figures: tuple[str, ...] = ()
+    of_paper: bool = True
     timed: bool = True
 
 
@@ -77,10 +81,13 @@ CHAPTERS: dict[str, Chapter] = {
     "study": Chapter(
         "Simulation study: error rates, power and time",
         "nard.experiments.study",
-        figures=("study_calibration", "study_curves", "study_time"),
+        figures=("study_calibration", "study_samples", "study_curves", "study_time"),
+        of_paper=False,
         timed=False,
     ),
-    "predictions": Chapter("Held-out predictions on real data", "nard.experiments.predictions", timed=False),
+    "predictions": Chapter(
+        "Held-out predictions on real data", "nard.experiments.predictions", of_paper=False, timed=False
+    ),
 }
 
 

@@ -17,7 +17,7 @@ from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.methods import tuned_settings
 
-__all__ = ["PRELOAD", "READINGS", "bootstrap", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["PRELOAD", "READINGS", "bootstrap", "brief", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 The paper names 11 indicators, imputation and alignment of time stamps, and a "strong correlation" of PM2.5 with
@@ -149,6 +149,14 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
             }
         rows.append(row)
     return pd.DataFrame(rows).assign(paper_finding="strong correlation")
+
+
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    shown = (
+        *("site", "method", "days", "hourly_correlation", "partial_correlation", "low", "high", "effective_n"),
+        *("edge_partial", "qvalue", "edges", "associations", "jaccard_edges_with_all_sites", "why_not"),
+    )
+    return table[[name for name in shown if name in table]]
 
 
 def remarks(table: pd.DataFrame) -> list[str]:

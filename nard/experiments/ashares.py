@@ -18,7 +18,7 @@ from nard.experiments.fits import done, fit, found, overlap, patience
 from nard.experiments.synthetic import NARDS, PRELOAD, lam_for, paper_names, warm_up
 from nard.figures.page import sentence
 
-__all__ = ["PRELOAD", "READINGS", "clusters", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["PRELOAD", "READINGS", "brief", "clusters", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 The paper's 3,032 stocks are not public. Ours are those of the given file whose adjusted prices are all positive; a
@@ -175,6 +175,15 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
         names = ("associations", "jaccard", "seconds_per_iteration", "hours")
         rows.append({**row, **{f"paper_{name}": value for name, value in zip(names, paper, strict=True)}})
     return pd.DataFrame(rows)
+
+
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    shown = (
+        *("reading", "method", "m", "d", "n", "associations", "edges", "jaccard_associations_mrce"),
+        *("jaccard_associations_sequential", "seconds_per_iteration", "hours", "held_out_error", "no_change_error"),
+        *("paper_associations", "paper_jaccard", "paper_seconds_per_iteration", "paper_hours", "why_not"),
+    )
+    return table[[name for name in shown if name in table]]
 
 
 def remarks(table: pd.DataFrame) -> list[str]:

@@ -11,8 +11,20 @@ from matplotlib.patches import Rectangle
 
 from nard.figures.matrices import SIGNED, colour_bar
 from nard.figures.page import axes_at, page
-from nard.figures.style import MARGIN, MUTED, NEGATIVE, POSITIVE, STRIP, WIDTH, house_style, plain, shorten, text_width
-from nard.figures.traces import COLOURS, MARKERS
+from nard.figures.style import (
+    MARGIN,
+    MUTED,
+    NEGATIVE,
+    PALETTE,
+    POSITIVE,
+    STRIP,
+    WIDTH,
+    house_style,
+    plain,
+    shorten,
+    text_width,
+)
+from nard.figures.traces import MARKERS
 
 __all__ = ["plot_dots", "plot_intervals", "plot_ordered"]
 
@@ -66,19 +78,21 @@ def plot_dots(
     remarks: Sequence[str] = (),
     note: str | None = None,
 ) -> Figure:
-    """A dot for every series in every row; values below ``floor`` stand at it as triangles that point left."""
+    """A dot for every series in every row; values below ``floor`` stand at it, side by side, each with an arrow."""
     left = MARGIN + max(text_width(shorten(label, 34)) for label in labels) + 0.15
     figure = page(1.4 * _ROW * len(labels) + _AXIS + 2 * _LEGEND, title=title, remarks=remarks, note=note)
     ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, 1.4 * _ROW * len(labels))
     ax.axvline(0, color=MUTED, linewidth=0.6)
+    beyond = np.zeros(len(labels), dtype=int)
     for rank, (name, values) in enumerate(series.items()):
-        values = np.asarray(values, dtype=float)
-        style = {"color": COLOURS[rank % len(COLOURS)], "linestyle": "none", "markersize": 4.5, "alpha": 0.9}
-        low = values < (-np.inf if floor is None else floor)
-        shown = np.where(low, np.nan, values)
-        ax.plot(shown, np.arange(len(values)), MARKERS[rank % len(MARKERS)], label=plain(name), **style)
-        if low.any():
-            ax.plot(np.full(low.sum(), floor), np.flatnonzero(low), "<", **style)
+        values = np.array(values, dtype=float)
+        for row in np.flatnonzero(values < (-np.inf if floor is None else floor)):
+            values[row] = floor * (1 - 0.03 * beyond[row])
+            beyond[row] += 1
+        style = {"color": PALETTE[rank % len(PALETTE)], "linestyle": "none", "markersize": 4.5}
+        ax.plot(values, np.arange(len(values)), MARKERS[rank % len(MARKERS)], label=plain(name), **style)
+    for row in np.flatnonzero(beyond):
+        ax.annotate("←", (floor, row), (-5, 0), textcoords="offset points", ha="right", va="center")
     _rows(ax, labels, what, 34)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, frameon=False, borderaxespad=0.2, handletextpad=0.2)
     return figure

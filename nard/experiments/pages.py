@@ -22,15 +22,17 @@ def chapter_page(name: str, table: pd.DataFrame, results: Sequence[Mapping]) -> 
     """Table, remarks, readings and the account of the runs, in Markdown."""
     module = chapter_module(name)
     figures = "\n".join(f"![{figure}](../figures/{figure}.png)\n" for figure in figures_of(name))
+    shown = _brief(name, table)
+    part = "" if shown is table else "The main part of "
     return "\n".join(
         [
             f"## {CHAPTERS[name].title}\n",
             *(f"- {remark}" for remark in module.remarks(table)),
-            f"\n`results/tables/{name}.tsv`, from the runs in `results/paper/{name}/`:\n",
-            _markdown(table),
+            f"\n{figures}",
+            f"{part}[`results/tables/{name}.tsv`](../tables/{name}.tsv), from the runs in `results/paper/{name}/`:\n",
+            _markdown(shown),
             "",
-            figures,
-            "What the paper leaves open, and how we read it.\n",
+            "### How we read the paper\n" if CHAPTERS[name].of_paper else "### Designs\n",
             module.READINGS.strip(),
             "",
             *_account(results),
@@ -49,9 +51,11 @@ def reproduction_page(pages: Mapping[str, str], settings: Mapping, options: str,
         "memory and the commit; every table is made from them.\n",
         f"All of it:\n\n    snakemake paper {options}\n\nOne chapter:\n",
         *(f"    snakemake {name} {options}" for name in pages),
+        "\n## In short\n",
+        *(f"- {CHAPTERS[name].title}. {_main_remark(page)}" for name, page in pages.items()),
         "",
         # The page lies one folder above the chapters'.
-        *(page.replace("](../figures/", "](figures/") for page in pages.values()),
+        *(page.replace("](../", "](") for page in pages.values()),
     ]
     return "\n".join(parts)
 
@@ -66,7 +70,7 @@ def report_parts(names: Sequence[str], tables: Mapping[str, pd.DataFrame], figur
                 "id": f"paper-{name}",
                 "title": CHAPTERS[name].title,
                 "points": module.remarks(tables[name]),
-                "table": _cells(tables[name]),
+                "table": _cells(_brief(name, tables[name])),
             }
         )
         for figure in figures_of(name):
@@ -80,6 +84,15 @@ def report_parts(names: Sequence[str], tables: Mapping[str, pd.DataFrame], figur
         readings = [" ".join(text.split()) for text in module.READINGS.strip().split("\n\n")]
         parts.append({"paragraphs": readings})
     return parts
+
+
+def _brief(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    module = chapter_module(name)
+    return module.brief(table) if hasattr(module, "brief") else table
+
+
+def _main_remark(page: str) -> str:
+    return next((line.removeprefix("- ") for line in page.splitlines() if line.startswith("- ")), "")
 
 
 def machine() -> str:

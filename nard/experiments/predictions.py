@@ -33,6 +33,7 @@ __all__ = [
     "METHODS",
     "PRELOAD",
     "READINGS",
+    "brief",
     "figure",
     "folds",
     "held_out",
@@ -186,6 +187,15 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    """The log-likelihoods, a row per data set and a column per method."""
+    if "log_likelihood" not in table:
+        return table
+    wide = table.pivot_table(index="data", columns="method", values="log_likelihood", sort=False)
+    sizes = table.dropna(subset="n").drop_duplicates("data").set_index("data")[["n", "d", "m"]]
+    return sizes.join(wide).reset_index()
+
+
 def remarks(table: pd.DataFrame) -> list[str]:
     out = []
     for data, part in table.groupby("data", sort=False):
@@ -233,6 +243,6 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> Figure:
         title=title,
         what="difference per sample and output; left of zero NARD predicts better",
         floor=-0.15,
-        remarks=["triangles that point left stand for values further to the left"],
+        remarks=["what stands at an arrow is further to the left, each method by its own distance"],
         note="Real data, five folds",
     )

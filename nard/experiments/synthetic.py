@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from nard.methods import METHODS, make_model, minimise_j
@@ -14,12 +15,17 @@ from nard.selection import qvalues
 from nard.simulate import Regression, make_regression
 
 __all__ = [
+    "AT_PAPER_FPR",
+    "DESIGNS",
     "FDR",
     "NARDS",
     "PRELOAD",
+    "brief_readings",
     "counted",
+    "distance_from_paper",
     "done",
     "fitted",
+    "fitted_large",
     "grouped",
     "lam_for",
     "paper_names",
@@ -35,6 +41,9 @@ __all__ = [
 ]
 
 FDR = 0.05
+# Ranges of the non-zero weights of W.
+DESIGNS = {"strong": (0.3, 1.0), "any size": (0.0, 1.0)}
+AT_PAPER_FPR = "associations, at the paper's FPR"
 NARDS = ("full", "sequential", "surrogate", "hybrid")
 PRELOAD = ("nard.estimator", "nard.baselines")
 _LEAST = 12
@@ -86,6 +95,18 @@ def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
         warnings.simplefilter("ignore", ConvergenceWarning)
         started = time.perf_counter()
         model.fit(X, Y)
+    return model, time.perf_counter() - started
+
+
+def fitted_large(method: str, X, Y, lam: float):
+    """MRCE or CAPME where their cross-validation would take hours: a fitted model and its seconds."""
+    from nard.baselines import CAPME
+    from nard.experiments.large_mrce import LargeMRCE
+
+    noise = float(np.sqrt(2 * np.log(X.shape[1]) / len(X)))
+    model = CAPME(lam=noise, tau=lam) if method == "capme" else LargeMRCE(lam1=lam)
+    started = time.perf_counter()
+    model.fit(X, Y)
     return model, time.perf_counter() - started
 
 
@@ -166,7 +187,7 @@ def counted(method: str, model, data: Regression, paper_fpr: float) -> dict[str,
     rule = "q ≤ 0.05" if nard else "own rule"
     readings = {f"{what}, {rule}": rates(found[what], true[what]) for what in found}
     score = scores(method, model)["associations"]
-    readings["associations, at the paper's FPR"] = tpr_at_fpr(score, true["associations"], paper_fpr)
+    readings[AT_PAPER_FPR] = tpr_at_fpr(score, true["associations"], paper_fpr)
     if nard:
         readings["associations, α finite"] = rates(
             np.broadcast_to(model.active_, data.coef.shape), true["associations"]
@@ -198,6 +219,38 @@ def reading_rows(records: Sequence[Mapping]) -> list[dict]:
         }
         for reading in (finished[0]["result"]["rates"] if finished else ["not run"])
     ]
+
+
+def distance_from_paper(table: pd.DataFrame) -> pd.Series:
+    """|ΔTPR| + |ΔFPR| from the paper's by design and reading, mean over the methods, the nearest first.
+
+    The reading that takes over the paper's FPR is none of its own.
+    """
+    rows = table[table["reading"] != AT_PAPER_FPR].dropna(subset=["tpr"])
+    gap = (rows["tpr"] - rows["paper_tpr"]).abs() + (rows["fpr"] - rows["paper_fpr"]).abs()
+    return gap.groupby([rows["design"], rows["reading"]], sort=False).mean().sort_values()
+
+
+def brief_readings(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
+    """A row per fit instead of one per reading: the rates by the method's own rule, and by finite α."""
+    rows = []
+    for values, part in table.groupby(list(keys), sort=False):
+        by_reading = part.set_index("reading")
+        row = dict(zip(keys, values, strict=True))
+        for what, shown in (
+            ("associations", ("tpr", "fpr", "fdr")),
+            ("inputs", ("tpr", "fpr")),
+            ("edges", ("tpr", "fdr")),
+        ):
+            rules = [f"{what}, {rule}" for rule in ("q ≤ 0.05", "own rule") if f"{what}, {rule}" in by_reading.index]
+            row |= {f"{what}_{rate}": by_reading.loc[rules[0], rate] if rules else np.nan for rate in shown}
+        finite = "associations, α finite"
+        row["finite_α_fpr"] = by_reading.loc[finite, "fpr"] if finite in by_reading.index else np.nan
+        same = [
+            name for name in part if name.startswith("paper_") or name in ("seeds", "seconds", "step_seconds", "gb")
+        ]
+        rows.append({**row, **part.iloc[0][same], "note": part["note"].iloc[0]})
+    return pd.DataFrame(rows)
 
 
 def _number(value: float | None) -> float:

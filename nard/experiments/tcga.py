@@ -21,7 +21,7 @@ from nard.figures.page import sentence
 from nard.figures.style import pathway_colours
 from nard.figures.upset import plot_upset
 
-__all__ = ["CANCERS", "PRELOAD", "READINGS", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["CANCERS", "PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 Samples, genes and proteins are those that the given files hold, prepared as the workflow prepares every cohort: tumours
@@ -139,6 +139,13 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    """Sequential NARD in every cancer."""
+    rows = table[table["method"] == paper_names("sequential")]
+    left_out = ("method", "jaccard_associations_sequential", "jaccard_edges_sequential", "seconds")
+    return rows.drop(columns=[name for name in left_out if name in rows])
+
+
 def _main(table: pd.DataFrame) -> pd.DataFrame:
     """Sequential NARD's rows that have a result."""
     rows = table[table["method"] == paper_names("sequential")]
@@ -150,7 +157,7 @@ def remarks(table: pd.DataFrame) -> list[str]:
     absent = table[table["why_not"].notna()]
     if main.empty:
         return [f"No result: {reason}." for reason in absent["why_not"].unique()]
-    out = [f"{row.cancer}, {row.method}: {row.why_not}." for row in absent.itertuples()]
+    out = []
     for column, what in (
         ("gsk3_akt_found", "is found (q ≤ 0.05)"),
         ("gsk3_akt_nonzero", "is a non-zero entry of Ω"),
@@ -172,7 +179,7 @@ def remarks(table: pd.DataFrame) -> list[str]:
                 f"{method} and Sequential NARD agree by a Jaccard index of {a.min():.2f} to {a.max():.2f} for "
                 f"associations and {b.min():.2f} to {b.max():.2f} for edges."
             )
-    return out
+    return [*out, *(f"{row.cancer}, {row.method}: {row.why_not}." for row in absent.itertuples())]
 
 
 def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict[str, Figure]:

@@ -10,7 +10,7 @@ import pandas as pd
 from nard.experiments import synthetic
 from nard.experiments.synthetic import NARDS, PRELOAD
 
-__all__ = ["PRELOAD", "READINGS", "figure", "remarks", "run", "runs", "table"]
+__all__ = ["PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
 
 READINGS = """
 The paper prints this figure without numbers, so that there is nothing to set beside ours but its words: the time of
@@ -62,6 +62,12 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"seconds": float, "inputs_tpr": float, "inputs_fdr": float})
 
 
+def brief(table: pd.DataFrame) -> pd.DataFrame:
+    """Seconds, a row per d."""
+    wide = table.pivot_table(index=["d", "m", "n"], columns="method", values="seconds", dropna=False, sort=False)
+    return wide.dropna(how="all").reset_index()
+
+
 def _slope(rows: pd.DataFrame) -> float:
     rows = rows.dropna(subset=["seconds"])
     return np.polyfit(np.log(rows["d"]), np.log(rows["seconds"]), 1)[0] if len(rows) > 1 else np.nan
@@ -91,12 +97,18 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]):
         style = {"color": COLOURS[method], "marker": MARKERS[method]}
         ax.plot(rows["d"], rows["seconds"], label=f"{method}, slope {_slope(rows):.2f}", **style)
     first, last = table["d"].min(), table["d"].max()
-    low = table["seconds"].min()
+    low, top = table["seconds"].min(), 3 * table["seconds"].max()
     for power in (1, 2, 3):
-        ax.plot([first, last], [low, low * (last / first) ** power], color="0.7", lw=0.8, ls=":")
-        ax.annotate(f"d^{power}", (last, low * (last / first) ** power), color="0.5", size=6)
+        # As far as it goes before it leaves the picture.
+        end = min(last, first * (0.8 * top / low) ** (1 / power))
+        height = low * (end / first) ** power
+        ax.plot([first, end], [low, height], color="0.7", lw=0.8, ls=":")
+        ax.annotate(f"$d^{power}$", (end, height), (3, 0), textcoords="offset points", color="0.4", va="center")
     ax.set(xscale="log", yscale="log", xlabel=f"inputs d (N = m = {table['n'].iloc[0]})", ylabel="total seconds")
-    ax.set_ylim(0.6 * low, 3 * table["seconds"].max())
-    ax.legend(frameon=False)
+    ax.set_ylim(0.6 * low, top)
+    ax.set_xticks(sorted(table["d"].unique()), sorted(table["d"].unique()))
+    ax.minorticks_off()
+    ax.margins(x=0.08)
+    ax.legend(frameon=False, loc="upper left")
     ax.grid(alpha=0.5)
     return fig

@@ -84,7 +84,7 @@ def test_full_size_runs_are_the_papers():
     assert {tuple(spec["paper_size"]) for spec in table2.runs(full)} == set(table2.PAPER)
     assert [spec["d"] for spec in table3.runs(full)] == list(table3.PAPER)
     nards = [spec for spec in study.runs(full) if spec["method"] == "sequential"]
-    assert len(nards) == 20 * len(study.DESIGNS)
+    assert len(nards) == 20 * (len(study.DESIGNS) + len(study._NUMBERS))
     for name in SYNTHETIC:
         specs = chapter_module(name).runs(full)
         assert len({spec["name"] for spec in specs}) == len(specs)
