@@ -26,11 +26,15 @@ from scipy.stats import false_discovery_control
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
 from nard.covariance import GraphicalLassoResult, graphical_lasso
+from nard.selection.weights import tail_weights
 
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
 # Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
 _CHUNK = 1024
+# Samples are weighted given Θ, and Θ is estimated given the weights, so many times.
+_WEIGHTINGS = 2
+_EDGE_TOL = 1e-6
 
 __all__ = [
     "EdgeTest",
@@ -86,11 +90,15 @@ class EntryTest:
 
 @dataclass(frozen=True)
 class EdgeTest:
-    """De-sparsified precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom."""
+    """De-sparsified precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom.
+
+    ``tails`` are the degrees of freedom of the t distribution that weighted the samples, infinite if none did.
+    """
 
     precision: np.ndarray
     z: np.ndarray
     degrees: float
+    tails: float = np.inf
 
     @property
     def pvalue(self) -> np.ndarray:
@@ -209,22 +217,37 @@ def edge_test(
 
     ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n; ``near`` is a network to
     start from. Θ is taken at λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual
-    correlations. Gaussian residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where samples differ in quality, so that all
-    their residuals are large or small together, the variance over the samples is larger, and then it counts.
+    correlations. Normal residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where the variance over samples is larger, it
+    counts. If samples differ in quality, so that all their residuals are large or small together, they are weighted
+    (:mod:`nard.selection.weights`), and the correlations in S are those of the weighted residuals.
     """
     m = len(covariance)
-    sd = np.sqrt(np.diag(covariance))
     if m == 1:
         return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
+    sd = np.sqrt(np.diag(covariance))
     units = np.outer(sd, sd)
+    lam = np.sqrt(np.log(m) / degrees)
     S = covariance / units
-    penalty = np.sqrt(np.log(m) / degrees) * units
-    theta = units * graphical_lasso(covariance, penalty, init=near, tol=1e-6, max_iter=1000).precision
+    theta = units * graphical_lasso(covariance, lam * units, init=near, tol=_EDGE_TOL, max_iter=1000).precision
+    unweighted = residuals = _unit_variance(residuals)
+    factor, nu = 1.0, np.inf
+    for _ in range(_WEIGHTINGS):
+        tails = tail_weights(unweighted, theta)
+        if tails is None:
+            break
+        factor, nu = tails.variance_factor, tails.degrees
+        residuals = _unit_variance(unweighted * np.sqrt(tails.weights)[:, None])
+        S = residuals.T @ residuals / len(residuals)
+        theta = graphical_lasso(S, lam, tol=_EDGE_TOL, max_iter=1000).precision
     T = 2.0 * theta - theta @ S @ theta
     gaussian = np.outer(np.diag(theta), np.diag(theta)) + theta**2
-    scale = np.sqrt(np.mean(residuals**2, axis=0))
-    U = residuals / np.where(scale > 0, scale, 1.0) @ theta
+    U = residuals @ theta
     empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
-    z = T / np.sqrt(np.maximum(gaussian, empirical) / degrees)
+    z = T / np.sqrt(factor * np.maximum(gaussian, empirical) / degrees)
     np.fill_diagonal(z, 0.0)
-    return EdgeTest(T / units, z, degrees)
+    return EdgeTest(T / units, z, degrees, nu)
+
+
+def _unit_variance(residuals: np.ndarray) -> np.ndarray:
+    scale = np.sqrt(np.mean(residuals**2, axis=0))
+    return residuals / np.where(scale > 0, scale, 1.0)
