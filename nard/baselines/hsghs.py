@@ -41,6 +41,7 @@ from nard.validation import is_number, require
 __all__ = [
     "HSGHS",
     "MONITORS",
+    "ImproperPosterior",
     "Problem",
     "draw_precision",
     "draw_rows_tall",
@@ -318,7 +319,7 @@ def _draw(problem: Problem):
         for i in range(count):
             scatter = sweep(problem, state, rng)
             if (np.diag(scatter) <= _EXACT_FIT * problem.total).any():
-                raise RuntimeError(
+                raise ImproperPosterior(
                     "HS-GHS: the chain has come to fit an output exactly, where its posterior is improper "
                     f"({len(problem.X)} samples, {problem.X.shape[1]} inputs). It needs more samples or fewer inputs."
                 )
@@ -353,6 +354,10 @@ def _summary(chains: list[Chain], name: str, level: float) -> tuple[np.ndarray, 
     return mean, sd, np.abs(positive - 0.5) > 0.5 * level
 
 
+class ImproperPosterior(RuntimeError):
+    """A chain fits an output exactly: with at least as many inputs as samples nothing keeps it from there."""
+
+
 class HSGHS(Baseline):
     """Horseshoe on the coefficients and graphical horseshoe on the residual precision, by full Gibbs sampling.
 
@@ -362,7 +367,7 @@ class HSGHS(Baseline):
     flat prior and is integrated out, which costs one degree of freedom; the original has none.
 
     With at least as many inputs as samples the posterior is improper. A chain may stay where it is of use; one that
-    comes to fit an output exactly ends with a RuntimeError.
+    comes to fit an output exactly ends with an :class:`ImproperPosterior`, which is a RuntimeError.
 
     Parameters
     ----------

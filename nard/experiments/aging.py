@@ -48,7 +48,7 @@ _AGE, _FACTOR = 0.3, 0.4  # loadings of molecular phenotypes on age and on their
 _SMALL = 0.1
 _SAMPLERS = ("jrns", "hsghs")
 _BASELINES = ("mrce", "capme", "mssl", *_SAMPLERS)
-_BASELINE_SECONDS = 240
+_BASELINE_SECONDS = 180
 
 # Of the paper's tables (those of aging and of kernels): associations, Jaccard index, minutes.
 _PAPER = {

@@ -19,7 +19,7 @@ samples, correlated inputs (0.7 between neighbours), a dense network (p = 0.15),
 multivariate t distribution with five degrees of freedom, which breaks the assumption of the tests on purpose. The
 second design is repeated with fewer and with more samples (`number of samples`). NARD is Sequential NARD at its
 defaults: λ by cross-validation, the refit if it predicts better. It is fitted twice as often as the config's `seeds`
-say, baselines with a fifth of that many seeds and HS-GHS, with 200 + 300 draws, with one; each at its own defaults.
+say, baselines with a quarter of that many seeds and HS-GHS, with 200 + 300 draws, with a tenth; each at its defaults.
 
 The realised false discovery rate is the mean over the seeds of the share of false ones among the findings (0 if there
 are none). Each baseline decides by its own rule and also ranks (by |weight| and |partial correlation|, JRNS by
@@ -57,7 +57,7 @@ _TINY = 0.3
 
 def runs(settings: Mapping) -> list[dict]:
     seeds = 2 * settings["seeds"]
-    counts = {_NARD: seeds, **dict.fromkeys(BASELINES, max(1, seeds // 5)), "hsghs": 1}
+    counts = {_NARD: seeds, **dict.fromkeys(BASELINES, max(1, seeds // 4)), "hsghs": max(1, seeds // 10)}
     specs = []
     for rank, design in enumerate(DESIGNS):
         for method, count in counts.items():

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from nard.experiments import CannotRun
 from nard.methods import METHODS, make_model, minimise_j
 from nard.selection import qvalues
 from nard.simulate import Regression, make_regression
@@ -90,11 +91,16 @@ def _brief(method: str) -> dict:
 
 def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
     """A fitted model and the seconds it took; not converging is left for the record to tell."""
+    from nard.baselines.hsghs import ImproperPosterior
+
     model = make_model(method, {**_FIT, "lam": lam}, seed, **fixed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         started = time.perf_counter()
-        model.fit(X, Y)
+        try:
+            model.fit(X, Y)
+        except ImproperPosterior as error:
+            raise CannotRun(str(error)) from None
     return model, time.perf_counter() - started
 
 

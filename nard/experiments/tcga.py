@@ -52,7 +52,7 @@ _PAPER = {
     "SKCM": (333, 73, 76),
     "UCEC": (393, 73, 77),
 }
-_BASELINE_SECONDS = 300
+_BASELINE_SECONDS = 120
 
 
 def runs(settings: Mapping) -> list[dict]:

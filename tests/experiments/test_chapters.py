@@ -2,13 +2,19 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from runs import run as run_workflow
 from runs import write_config
+from stand_ins import records, settings
 
+from nard.baselines import MRCE
 from nard.experiments import CHAPTERS, chapter_module, figures_of, study, synthetic, table1, table2, table3
+from nard.experiments.large_mrce import LargeMRCE
+from nard.experiments.pages import chapter_page
 from nard.experiments.running import key_of
 from nard.files import read_json, read_tsv, write_tsv
+from nard.simulate import make_regression
 
 SETTINGS = {"scale": 0.02, "seeds": 1, "seconds": 60, "gigabytes": 4, "files": {}}
 SYNTHETIC = ("table1", "table2", "table3", "time", "study")
@@ -42,6 +48,51 @@ def test_best_tpr_by_hand():
     # The lowest score is what was not found at all, so no threshold lies below it.
     assert study.best_tpr(score, true, 0.9) == 0.75
     assert study.best_tpr(np.zeros(6), true, 0.9) == 0.0
+
+
+def test_baselines_stand_beside_nard_on_the_same_data():
+    def record(method, seed, tpr):
+        kinds = {kind: {"tpr": tpr, "fdr": 0.0, "best_tpr": tpr, "curve": []} for kind in study.KINDS}
+        if method == "sequential":
+            kinds = {kind: {**each, "levels": [0.0] * len(study.LEVELS)} for kind, each in kinds.items()}
+        spec = {"design": "N > d", "d": 9, "m": 8, "n": 7, "method": method, "seed": seed}
+        return {"spec": spec, "status": "done", "result": {"seconds": 1.0, "kinds": kinds}}
+
+    results = [record("sequential", seed, tpr) for seed, tpr in enumerate((0.4, 0.6, 0.9))]
+    table = study.table([*results, record("mrce", 1, 0.7), record("mrce", 0, 0.5)])
+    mrce = table[table["method"] == "MRCE"]
+    assert mrce["nard_tpr"].tolist() == pytest.approx([0.5] * 3)  # not the third data set's
+    assert mrce["best_tpr"].tolist() == pytest.approx([0.6] * 3)
+    assert table["nard_tpr"][:3].isna().all()
+    assert "MRCE 0.600 (NARD on the same data 0.500" in " ".join(study.remarks(table))
+    brief = study.brief(table)
+    assert brief["baseline"].tolist() == ["MRCE"] * 3
+    assert brief["NARD tpr"].tolist() == pytest.approx([1.9 / 3] * 3)
+
+
+def test_the_nearest_reading_is_one_of_its_own():
+    rows = [
+        {"design": "strong", "reading": "inputs, α finite", "tpr": 0.9, "fpr": 0.1},
+        {"design": "strong", "reading": synthetic.AT_PAPER_FPR, "tpr": 0.95, "fpr": 0.01},
+        {"design": "any size", "reading": "inputs, α finite", "tpr": 0.95, "fpr": 0.02},
+        {"design": "any size", "reading": "not run", "tpr": np.nan, "fpr": np.nan},
+    ]
+    table = pd.DataFrame(rows).assign(paper_tpr=0.95, paper_fpr=0.01)
+    near = synthetic.distance_from_paper(table)
+    assert near.index.tolist() == [("any size", "inputs, α finite"), ("strong", "inputs, α finite")]
+    assert near.tolist() == pytest.approx([0.01, 0.14])
+
+
+def test_large_mrce_finds_the_truth_and_its_objective_falls():
+    data = make_regression(200, 40, 10, relevant=0.2, density=0.4, edge_probability=0.2, random_state=0)
+    model = LargeMRCE(lam1=0.1).fit(data.X, data.Y)
+    found = synthetic.rates(model.coef_ != 0, data.coef != 0)
+    assert found["tpr"] > 0.95
+    assert (np.diff(model.objective_) <= 1e-8 * np.abs(model.objective_[:-1])).all()
+    # The alternation is MRCE's own: a full fit at the same penalties has an objective as low at the least.
+    full = MRCE(lam1=0.1, lam2=model.lam2_).fit(data.X, data.Y)
+    assert full.objective_[-1] == pytest.approx(model.objective_[-1], abs=10 * 1e-2)
+    assert full.objective_[-1] <= model.objective_[-1] + 1e-6
 
 
 def test_heavy_tails_keep_the_variance():
@@ -117,6 +168,8 @@ def test_a_chapter_in_small(name, tmp_path):
     remarks = module.remarks(table)
     assert remarks
     assert not any("nan" in remark for remark in remarks)
+    if hasattr(module, "brief"):
+        assert 0 < len(module.brief(table)) <= len(table)
     drawn = module.figure(table, results)
     figures = drawn if isinstance(drawn, dict) else {name: drawn}
     assert set(figures) == set(figures_of(name))
@@ -142,6 +195,16 @@ def test_a_chapter_through_the_workflow(tmp_path):
     run_workflow(tmp_path, "table3")
     assert (tmp_path / "results/tables/table3.tsv").read_bytes() == before
     assert "8 of them have a record already" in (tmp_path / "results/logs/paper_runs/table3.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["tcga", "air_quality", "ashares", "predictions"])
+def test_the_page_of_a_chapter_without_data_says_which_key_to_set(name, tmp_path):
+    module = chapter_module(name)
+    results = [{**record, "commit": "0" * 7} for record in records(module, settings())]
+    write_tsv(module.table(results), tmp_path / "table.tsv")
+    page = chapter_page(name, read_tsv(tmp_path / "table.tsv"), results)
+    assert "set `paper.files." in page
+    assert " nan " not in page
 
 
 def test_every_chapter_has_what_the_contract_asks():
