@@ -128,9 +128,9 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
 
     Notes
     -----
-    The tests assume residuals that are nearly Gaussian. Rare binary or very skewed inputs together with skewed
-    residuals, or samples of very different quality, give false findings: transform such columns (ranks to normal
-    scores, say) or drop them first.
+    The tests assume residuals that are nearly Gaussian; samples in which all residuals are large together are weighted
+    in the test of edges. Rare binary or very skewed inputs together with skewed residuals give false findings:
+    transform such columns (ranks to normal scores, say) or drop them first.
 
     References
     ----------

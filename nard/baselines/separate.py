@@ -48,7 +48,8 @@ def residual_precision(residuals: np.ndarray) -> np.ndarray:
             score += log_density(Z[test], results[k].precision, np.ones(len(test))).sum()
         if score > best_score:
             best, best_score, since_best = lam, score, 0
-        else:
+        elif score < best_score:
+            # Before the first edge all scores are the same.
             since_best += 1
             if since_best == _PATIENCE:
                 break

@@ -78,7 +78,7 @@ def plot_dots(
     remarks: Sequence[str] = (),
     note: str | None = None,
 ) -> Figure:
-    """A dot for every series in every row; values below ``floor`` stand at it, side by side, each with an arrow."""
+    """A dot for every series in every row; values below ``floor`` stand there, side by side, at an arrow."""
     left = MARGIN + max(text_width(shorten(label, 34)) for label in labels) + 0.15
     figure = page(1.4 * _ROW * len(labels) + _AXIS + 2 * _LEGEND, title=title, remarks=remarks, note=note)
     ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, 1.4 * _ROW * len(labels))
@@ -87,12 +87,13 @@ def plot_dots(
     for rank, (name, values) in enumerate(series.items()):
         values = np.array(values, dtype=float)
         for row in np.flatnonzero(values < (-np.inf if floor is None else floor)):
-            values[row] = floor * (1 - 0.03 * beyond[row])
+            values[row] = floor * (1 + 0.03 * beyond[row])
             beyond[row] += 1
         style = {"color": PALETTE[rank % len(PALETTE)], "linestyle": "none", "markersize": 4.5}
         ax.plot(values, np.arange(len(values)), MARKERS[rank % len(MARKERS)], label=plain(name), **style)
     for row in np.flatnonzero(beyond):
-        ax.annotate("←", (floor, row), (-5, 0), textcoords="offset points", ha="right", va="center")
+        last = floor * (1 + 0.03 * (beyond[row] - 1))
+        ax.annotate("←", (last, row), (-5, 0), textcoords="offset points", ha="right", va="center")
     _rows(ax, labels, what, 34)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, frameon=False, borderaxespad=0.2, handletextpad=0.2)
     return figure

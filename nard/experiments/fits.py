@@ -53,6 +53,8 @@ def found(model, seconds: float, *, partials: bool = False) -> dict:
         "n_features": d,
         "n_targets": m,
         "fit_seconds": seconds,
+        # Where a part of the time is no step of the algorithm.
+        "step_seconds": getattr(model, "alternation_seconds_", seconds),
         "associations": np.sort(columns * m + rows).tolist(),
         "edges": codes[order].tolist(),
         "features": int(model.relevance(FDR)["selected"].sum()),

@@ -26,8 +26,8 @@ are none). Each baseline decides by its own rule and also ranks (by |weight| and
 posterior inclusion, HS-GHS by |mean|/sd). “Best TPR” is what the ranking gives at the most generous threshold whose
 share of false findings is at most 5 % of these very data: only the truth could choose it, so it favours the baselines
 over NARD at q ≤ 0.05. NARD's TPR stands beside each baseline's as the mean over the same data sets (`nard_tpr`,
-`nard_best_tpr`). As many runs go at a time as there are cores, with one thread each, so times are for comparison
-only. A scale below 0.1 shrinks the designs too.
+`nard_best_tpr`); curves and times are means over each method's own seeds. As many runs go at a time as there are cores,
+with one thread each, so times are for comparison only. A scale below 0.1 shrinks the designs too.
 """
 
 # (d, m, N), share of relevant inputs, density of their columns, edge probability, and what is special
@@ -138,7 +138,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
             for rate in ("tpr", "fdr", "best_tpr"):
                 row[rate] = each[rate].astype(float).mean() if len(each) else np.nan
             for rate in ("tpr", "best_tpr"):
-                row[f"nard_{rate}"] = np.mean([one["kinds"][kind][rate] for one in same]) if same else np.nan
+                row[f"nard_{rate}"] = pd.Series([one["kinds"][kind][rate] for one in same], dtype=float).mean()
             row["fdr_se"] = each["fdr"].astype(float).std() / np.sqrt(len(each)) if len(each) > 1 else np.nan
             levels = np.array(each["levels"].tolist(), dtype=float) if "levels" in each else None
             for i, level in enumerate(LEVELS):
@@ -178,10 +178,11 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
 def remarks(table: pd.DataFrame) -> list[str]:
     name = synthetic.paper_names(_NARD)
     ours, theirs = table[table["method"] == name], table[table["method"] != name].dropna(subset=["best_tpr"])
+    theirs = theirs.dropna(subset=["nard_tpr"])
     sentences = []
-    for kind, rows in ours.groupby("what", sort=False):
+    for kind, rows in ours.dropna(subset=["fdr"]).groupby("what", sort=False):
         over = rows[rows[f"fdr_at_{FDR}"] > GOAL * FDR]
-        kept = f"{len(rows) - len(over)} of {len(rows)} designs"
+        kept = f"{len(rows) - len(over)} of {len(rows)} settings"
         listed = ", ".join(
             f"{row['design']}, N = {row['n']}, {row[f'fdr_at_{FDR}']:.3f} ± {row['fdr_se']:.3f}"
             for _, row in over.iterrows()

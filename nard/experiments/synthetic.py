@@ -106,11 +106,9 @@ def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
 
 def fitted_large(method: str, X, Y, lam: float):
     """MRCE or CAPME where their cross-validation would take hours: a fitted model and its seconds."""
-    from nard.baselines import CAPME
-    from nard.experiments.large_mrce import LargeMRCE
+    from nard.experiments.large_mrce import LargeCAPME, LargeMRCE
 
-    noise = float(np.sqrt(2 * np.log(X.shape[1]) / len(X)))
-    model = CAPME(lam=noise, tau=lam) if method == "capme" else LargeMRCE(lam1=lam)
+    model = LargeCAPME(tau=lam) if method == "capme" else LargeMRCE(lam1=lam)
     started = time.perf_counter()
     model.fit(X, Y)
     return model, time.perf_counter() - started

@@ -227,27 +227,31 @@ def edge_test(
     sd = np.sqrt(np.diag(covariance))
     units = np.outer(sd, sd)
     lam = np.sqrt(np.log(m) / degrees)
-    S = covariance / units
-    theta = units * graphical_lasso(covariance, lam * units, init=near, tol=_EDGE_TOL, max_iter=1000).precision
-    unweighted = residuals = _unit_variance(residuals)
+    S, scale = covariance / units, _scale(residuals)
+    network = graphical_lasso(covariance, lam * units, init=near, tol=_EDGE_TOL, max_iter=1000)
+    theta, weighted = units * network.precision, residuals
     factor, nu = 1.0, np.inf
     for _ in range(_WEIGHTINGS):
-        tails = tail_weights(unweighted, theta)
+        tails = tail_weights(residuals / scale, theta, S)
         if tails is None:
             break
         factor, nu = tails.variance_factor, tails.degrees
-        residuals = _unit_variance(unweighted * np.sqrt(tails.weights)[:, None])
-        S = residuals.T @ residuals / len(residuals)
-        theta = graphical_lasso(S, lam, tol=_EDGE_TOL, max_iter=1000).precision
+        weighted = residuals * np.sqrt(tails.weights)[:, None]
+        scale = _scale(weighted)
+        S = (weighted / scale).T @ (weighted / scale) / len(weighted)
+        np.fill_diagonal(S, 1.0)  # of an output without residuals, too
+        network = graphical_lasso(S * units, lam * units, init=network, tol=_EDGE_TOL, max_iter=1000)
+        theta = units * network.precision
     T = 2.0 * theta - theta @ S @ theta
     gaussian = np.outer(np.diag(theta), np.diag(theta)) + theta**2
-    U = residuals @ theta
+    U = weighted / scale @ theta
     empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
     z = T / np.sqrt(factor * np.maximum(gaussian, empirical) / degrees)
     np.fill_diagonal(z, 0.0)
     return EdgeTest(T / units, z, degrees, nu)
 
 
-def _unit_variance(residuals: np.ndarray) -> np.ndarray:
+def _scale(residuals: np.ndarray) -> np.ndarray:
+    """Root mean squares; one where they are zero."""
     scale = np.sqrt(np.mean(residuals**2, axis=0))
-    return residuals / np.where(scale > 0, scale, 1.0)
+    return np.where(scale > 0, scale, 1.0)

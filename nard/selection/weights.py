@@ -8,6 +8,9 @@ with τ_n ~ χ²_ν/ν. With r_n = e_nᵀΘe_n/k the posterior mean of τ_n is
 and the scatter Σ w_n e_n e_nᵀ/N estimates V up to a factor, with many outputs nearly as well as if the τ_n were known.
 r_n follows c·F(k, ν), with c a scale, or c·χ²_k/k if the residuals are normal; k is m if Θ = V⁻¹, else less. ν is that
 of greatest likelihood.
+
+Outputs that are skewed or have heavy tails each on its own have such distances too, but weights would correlate them:
+so samples are weighted only if the sizes of their whitened residuals, as ranks, go together.
 """
 
 from __future__ import annotations
@@ -15,15 +18,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, rankdata
 from scipy.stats import f as fisher
 
-__all__ = ["TailWeights", "heavy_tails", "tail_weights"]
+__all__ = ["TailWeights", "heavy_tails", "sizes_go_together", "tail_weights"]
 
 _DEGREES = np.geomspace(2.5, 100.0, 30)
 _SCALE_STEPS = 30
 # The t must be likelier than the normal distribution by this factor, as a logarithm: 2.3 % of normal samples reach it.
 _CLEARLY = 2.0
+# Standard errors by which ranks must go together.
+_TOGETHER = 3.0
+# Of the mean distance; see heavy_tails.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ def heavy_tails(distances: np.ndarray, k: float) -> tuple[float, float] | None:
     normal_scale = r.mean()
     if not normal_scale > 0:
         return None
+    # A sample without residuals has a density of zero or infinity, whatever the distribution.
+    r = np.maximum(r, _LEAST * normal_scale)
     normal = (chi2.logpdf(k * r / normal_scale, k) + np.log(k / normal_scale)).sum()
     nu = _DEGREES[:, None]
     c = np.full((len(_DEGREES), 1), np.median(r))
@@ -48,25 +57,37 @@ def heavy_tails(distances: np.ndarray, k: float) -> tuple[float, float] | None:
         c = ((nu + k) / (nu + k * r / c) * r).mean(axis=1, keepdims=True)
     likelihood = (fisher.logpdf(r / c, k, nu) - np.log(c)).sum(axis=1)
     best = int(likelihood.argmax())
-    if likelihood[best] < normal + _CLEARLY:
-        return None
-    return float(_DEGREES[best]), float(c[best, 0])
+    if likelihood[best] >= normal + _CLEARLY:
+        return float(_DEGREES[best]), float(c[best, 0])
+    return None
 
 
-def tail_weights(residuals: np.ndarray, theta: np.ndarray) -> TailWeights | None:
-    """For residuals of unit variance and an estimate Θ of their precision; None if they look normal.
+def sizes_go_together(residuals: np.ndarray, theta: np.ndarray) -> bool:
+    """Whether the absolute values of the whitened residuals Lᵀe, LLᵀ = Θ, correlate clearly, by their ranks.
+
+    With a_ni the centred ranks, (Σ_i a_ni)² − Σ_i a_ni² has mean zero over the samples if outputs are independent,
+    whatever their distributions.
+    """
+    a = rankdata(np.abs(residuals @ np.linalg.cholesky(theta)), axis=0)
+    a = a / len(a) - a.mean(axis=0) / len(a)
+    together = a.sum(axis=1) ** 2 - (a**2).sum(axis=1)
+    return bool(together.mean() > _TOGETHER * together.std() / np.sqrt(len(together)))
+
+
+def tail_weights(residuals: np.ndarray, theta: np.ndarray, S: np.ndarray) -> TailWeights | None:
+    """For residuals of unit variance and estimates of their precision and covariance; None if they look normal.
 
     k = (Tr ΘS)²/Tr((ΘS)²) makes c·χ²_k/k have the mean and the variance that e_nᵀΘe_n has for normal residuals of
     covariance S, whatever Θ. The second trace is too large by (Tr ΘS)²/N in a sample.
     """
     n, m = residuals.shape
-    product = theta @ (residuals.T @ residuals / n)
+    product = theta @ S
     trace = np.trace(product)
     square = np.vdot(product.T, product) - trace**2 / n
     k = float(np.clip(trace**2 / square, 1.0, m)) if square > 0 else float(m)
     distances = np.einsum("ij,ij->i", residuals @ theta, residuals)
     found = heavy_tails(distances, k)
-    if found is None:
+    if found is None or not sizes_go_together(residuals, theta):
         return None
     nu, c = found
     weights = (nu + k) / (nu + distances / c)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import ARDRegression
 
 from nard.baselines import SeparateRegression
+from nard.baselines.separate import residual_precision
 from nard.simulate import make_regression
 
 
@@ -29,6 +30,16 @@ def test_it_finds_the_signal_and_a_network(data, regression):
     assert np.linalg.eigvalsh(model.precision_)[0] > 0
     assert model.associations()["selected"].sum() == np.count_nonzero(model.coef_)
     assert set(model.relevance().query("selected")["feature"]) >= {f"x{j}" for j in np.flatnonzero(data.relevant)}
+
+
+def test_weak_correlations_are_not_taken_for_none():
+    """The path of λ begins where the network is empty, and must go on from there."""
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((2000, 1))
+    residuals = 0.45 * shared + np.sqrt(1 - 0.45**2) * rng.standard_normal((2000, 6))  # correlations of 0.2
+    omega = residual_precision(residuals)
+    off = omega[np.triu_indices(6, 1)]
+    assert (off < -0.05).all()
 
 
 def test_an_unknown_regression_is_told(data):

@@ -10,7 +10,7 @@ from stand_ins import records, settings
 
 from nard.baselines import MRCE
 from nard.experiments import CHAPTERS, chapter_module, figures_of, study, synthetic, table1, table2, table3
-from nard.experiments.large_mrce import LargeMRCE
+from nard.experiments.large_mrce import LargeMRCE, noise
 from nard.experiments.pages import chapter_page
 from nard.experiments.running import key_of
 from nard.files import read_json, read_tsv, write_tsv
@@ -90,9 +90,15 @@ def test_large_mrce_finds_the_truth_and_its_objective_falls():
     assert found["tpr"] > 0.95
     assert (np.diff(model.objective_) <= 1e-8 * np.abs(model.objective_[:-1])).all()
     # The alternation is MRCE's own: a full fit at the same penalties has an objective as low at the least.
-    full = MRCE(lam1=0.1, lam2=model.lam2_).fit(data.X, data.Y)
+    sd, lam2 = noise(data.X - data.X.mean(axis=0), data.Y - data.Y.mean(axis=0))
+    assert lam2 == model.lam2_
+    assert sd == pytest.approx(np.ones(10), abs=0.35)  # the residual variances are one, and lassos shrink
+    full = MRCE(lam1=0.1, lam2=lam2).fit(data.X, data.Y / sd)
     assert full.objective_[-1] == pytest.approx(model.objective_[-1], abs=10 * 1e-2)
     assert full.objective_[-1] <= model.objective_[-1] + 1e-6
+    # Units do not matter.
+    again = LargeMRCE(lam1=0.1).fit(data.X, data.Y * np.geomspace(0.1, 10, 10))
+    assert np.array_equal(again.coef_ != 0, model.coef_ != 0)
 
 
 def test_heavy_tails_keep_the_variance():

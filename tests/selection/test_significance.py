@@ -148,6 +148,36 @@ def test_false_discovery_rate_of_edges_where_samples_differ_in_quality(tails):
     assert np.mean(hits) > 0.98
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, shape: (rng.random(shape) < 0.1) + 0.01 * rng.standard_normal(shape),
+        lambda rng, shape: rng.lognormal(size=shape),
+        lambda rng, shape: rng.exponential(size=shape),
+        lambda rng, shape: rng.standard_t(3, shape),
+    ],
+    ids=["rare", "lognormal", "exponential", "t"],
+)
+def test_outputs_that_are_not_normal_each_on_its_own_make_no_edges(draw):
+    """Weights would correlate skewed outputs."""
+    edges = 0
+    for seed in range(10):
+        Z = draw(np.random.default_rng(seed), (1000, 5))
+        Z = Z - Z.mean(axis=0)
+        test = edge_test(np.cov(Z.T), 999.0, Z)
+        edges += (qvalues(test.pvalue[np.triu_indices(5, 1)]) <= 0.05).any()
+    assert edges <= 2
+
+
+def test_samples_and_outputs_without_residuals():
+    Z = np.random.default_rng(0).standard_normal((100, 10))
+    Z[0] = 0.0
+    assert np.isinf(edge_test(np.cov(Z.T), 99.0, Z).tails)
+    Z[:60] = 0.0  # most of the samples
+    Z[:, 3] = 0.0
+    assert np.isfinite(edge_test(np.cov(Z.T) + 1e-8 * np.eye(10), 99.0, Z).z).all()
+
+
 def test_normal_residuals_are_rarely_weighted():
     weighted = 0
     for seed in range(40):
@@ -160,7 +190,8 @@ def test_weights_are_those_of_the_t_distribution():
     rng = np.random.default_rng(0)
     tau = rng.chisquare(5, 4000) / 5
     Z = rng.standard_normal((4000, 60)) / np.sqrt(tau)[:, None]
-    tails = tail_weights(Z / Z.std(axis=0), np.eye(60))
+    Z /= np.sqrt((Z**2).mean(axis=0))
+    tails = tail_weights(Z, np.eye(60), np.eye(60))
     assert tails.degrees == pytest.approx(5, rel=0.15)
     # Of the variance of τ, 2/ν = 0.4, the residuals leave 2E(τ²)/(ν + m) = 0.043 unknown.
     assert np.corrcoef(tails.weights, tau)[0, 1] == pytest.approx(np.sqrt(1 - 0.043 / 0.4), abs=0.01)
