@@ -124,7 +124,8 @@ def _shown(value) -> str:
     if value is None or value != value:
         return "–"
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        size = abs(value)
+        return f"{value:.0f}" if size >= 1000 else f"{value:.3f}" if 10 <= size and value % 1 else f"{value:.4g}"
     return str(value)
 
 

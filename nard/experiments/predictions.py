@@ -213,12 +213,17 @@ def remarks(table: pd.DataFrame) -> list[str]:
             if best["above_nard"] > 0:
                 above = others[others["above_nard"] > 0].sort_values("above_nard", ascending=False)
                 names = ", ".join(
-                    f"{row.method} by {row.above_nard:.2f} ± {row.standard_error:.2f}" for row in above.itertuples()
+                    f"{row.method} by {row.above_nard:.3f} ± {row.standard_error:.3f} (R² {row.r2:.3f})"
+                    for row in above.itertuples()
                 )
-                out.append(f"{where}: NARD is not best; better per sample: {names}.")
+                unclear = (above["above_nard"] < 2 * above["standard_error"]).all()
+                clear = ", no difference of two standard errors" if unclear else ""
+                out.append(
+                    f"{where}: NARD (R² {ours['r2'].iloc[0]:.3f}) is not best; better per sample: {names}{clear}."
+                )
             else:
                 out.append(
-                    f"{where}: NARD is best, {-best['above_nard']:.2f} ± {best['standard_error']:.2f} per sample above "
+                    f"{where}: NARD is best, {-best['above_nard']:.3f} ± {best['standard_error']:.3f} per sample above "
                     f"{best['method']}."
                 )
         absent = part[part["why_not"].notna()]
