@@ -44,10 +44,14 @@ def test_remarks_say_where_nard_is_not_best():
     won = [record("sequential", ours), record("none", worse)]
     lost = [record("sequential", ours, "KIRC"), record("ridge", better, "KIRC"), record("none", worse, "KIRC")]
     table = predictions.table([*won, *lost])
+    size = "(N = 100, d = 5, m = 3)"
     assert predictions.remarks(table) == [
-        "NHANES (N = 100, d = 5, m = 3): NARD is best, 1.00 ± 0.00 per sample above no regression.",
-        "KIRC (N = 100, d = 5, m = 3): NARD is not best; better per sample: ridge per output by 0.50 ± 0.00.",
+        f"NHANES {size}: NARD is best, 1.000 ± 0.000 per sample above no regression.",
+        f"KIRC {size}: NARD (R² 0.100) is not best; better per sample: ridge per output by 0.500 ± 0.000 (R² 0.100).",
     ]
+    unsure = [-3.5, -2.0, -2.5, -3.5, -3.0]
+    unclear = predictions.table([record("sequential", ours), record("none", unsure)])
+    assert predictions.remarks(unclear)[0].endswith("(R² 0.100), no difference of two standard errors.")
     assert predictions.figure(table, []) is not None
 
 
