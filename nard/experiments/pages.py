@@ -65,11 +65,12 @@ def report_parts(names: Sequence[str], tables: Mapping[str, pd.DataFrame], figur
     parts = []
     for name in names:
         module = chapter_module(name)
+        points = module.remarks(tables[name])
         parts.append(
             {
                 "id": f"paper-{name}",
                 "title": CHAPTERS[name].title,
-                "points": module.remarks(tables[name]),
+                "points": points,
                 "table": _cells(_brief(name, tables[name])),
             }
         )
@@ -79,6 +80,7 @@ def report_parts(names: Sequence[str], tables: Mapping[str, pd.DataFrame], figur
                 "title": CHAPTERS[name].title,
                 "data": base64.b64encode(figures[figure].read_bytes()).decode("ascii"),
                 "caption": "",
+                "alt": f"{CHAPTERS[name].title} ({figure}). {' '.join(points[:1])}",
             }
             parts.append({"figure": picture})
         readings = [" ".join(text.split()) for text in module.READINGS.strip().split("\n\n")]
