@@ -47,7 +47,7 @@ _STOCKS = 1731  # scale 1 takes all there are
 _SMALL = 0.1
 _CLUSTER = 40
 _BASELINES = ("mrce", "capme")
-_BASELINE_SECONDS = 150
+_BASELINE_SECONDS = 100
 _REFIT_FDR = 0.001
 # Associations, Jaccard index with MRCE, seconds per iteration, hours in all.
 _PAPER = {
