@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from scipy.linalg import blas, lapack
+from threadpoolctl import threadpool_limits
 
 from nard.experiments import CannotRun, synthetic
 from nard.experiments.synthetic import PRELOAD
@@ -23,8 +24,9 @@ our fits work: they prune first, and none of them ever inverts a d×d matrix (se
 All need the data through XXᵀ, XYᵀ and YYᵀ only. These are summed once over blocks of samples, in place, so that X is
 never held as a whole: at d = 30,000 XXᵀ alone is 7.2 GB. Their time is told apart. It is proportional to the samples,
 so where it would take long it is measured on as many as fit into the time given, and scaled; the iterations cost the
-same for any values. The inverse overwrites XXᵀ, by Cholesky. An iteration that would not end in time, by its count of
-operations and the measured speed of the machine, is not begun. One repetition; p = 0.02, 5 % of the inputs relevant.
+same for any values. The inverse overwrites XXᵀ, by Cholesky, with one thread beyond d = 23,000, where OpenBLAS crashes
+with more. An iteration that would not end in time, by its count of operations and the measured speed of the machine, is
+not begun. One repetition; p = 0.02, 5 % of the inputs relevant.
 """
 
 # d: seconds per iteration of MRCE, NARD, Surrogate NARD
@@ -40,6 +42,10 @@ PAPER = {
 }
 METHODS = ("mrce", "full", "surrogate")
 _BLOCK = 1000
+_PANEL = 2000
+# OpenBLAS's symmetric products (seen with 0.3.30), on which Cholesky's factor and inverse rest, crash with several
+# threads somewhere between 23,000 and 27,000 rows.
+_LARGEST_THREADED = 23_000
 # Seconds for the sums over the samples, and for all iterations at one d.
 _STATISTICS_SECONDS = 60
 _ITERATION_SECONDS = 800
@@ -79,7 +85,8 @@ class Statistics:
             X = rng.standard_normal((min(_BLOCK, n - self.n), d))
             Y = X[:, inputs] @ W.T + draw_residuals(omega, len(X), rng)
             started = time.perf_counter()
-            blas.dsyrk(1.0, X.T, beta=1.0, c=self.xx, lower=1, overwrite_c=1)
+            for at in range(0, d, _PANEL):  # the lower triangle by columns; dsyrk would crash, see _LARGEST_THREADED
+                self.xx[at:, at : at + _PANEL] += X[:, at:].T @ X[:, at : at + _PANEL]
             self.xy += X.T @ Y
             self.yy += Y.T @ Y
             spent += time.perf_counter() - started
@@ -138,8 +145,9 @@ def full_iteration(data: Statistics, lam: float, network):
     # The starting α of our batch algorithms, N for inputs of unit variance; here and below Σ stands for NΣ.
     alpha = np.ones(len(sigma))
     sigma[np.diag_indices_from(sigma)] += alpha
-    factor, failed = lapack.dpotrf(sigma, lower=1, clean=0, overwrite_a=1)
-    sigma, failed_inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    with threadpool_limits(_threads(len(sigma)), user_api="blas"):
+        factor, failed = lapack.dpotrf(sigma, lower=1, clean=0, overwrite_a=1)
+        sigma, failed_inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failed or failed_inverse:
         raise np.linalg.LinAlgError("K + XXᵀ is not positive definite")
     mean = blas.dsymm(1.0, sigma, np.asfortranarray(data.xy), lower=1)
@@ -155,20 +163,26 @@ def _network(scatter, lam, init=None):
     return graphical_lasso(scatter, lam * np.sqrt(np.outer(np.diag(scatter), np.diag(scatter))), init=init, tol=1e-3)
 
 
-# The inverse destroys XXᵀ, so it comes last. Operations by d and m; the rest is small beside them.
+def _threads(d: int) -> int | None:
+    return 1 if d > _LARGEST_THREADED else None
+
+
+# The inverse destroys XXᵀ, so it comes last. Operations by d and m, in products and in the inverse; the rest is small
+# beside them.
 _ITERATIONS = {
-    "surrogate": (surrogate_iteration, lambda d, m: 2.0 * d * d * m),
-    "mrce": (mrce_iteration, lambda d, m: 6.0 * d * d * m),
-    "full": (full_iteration, lambda d, m: d**3 + 2.0 * d * d * m),
+    "surrogate": (surrogate_iteration, lambda d, m: (2.0 * d * d * m, 0.0)),
+    "mrce": (mrce_iteration, lambda d, m: (6.0 * d * d * m, 0.0)),
+    "full": (full_iteration, lambda d, m: (2.0 * d * d * m, float(d) ** 3)),
 }
 
 
-def _operations_per_second() -> float:
+def _operations_per_second(threads: int | None = None) -> float:
     A = np.ones((1500, 1500))
-    A @ A
-    started = time.perf_counter()
-    A @ A
-    return 2 * 1500**3 / (time.perf_counter() - started)
+    with threadpool_limits(threads, user_api="blas"):
+        A @ A
+        started = time.perf_counter()
+        A @ A
+        return 2 * 1500**3 / (time.perf_counter() - started)
 
 
 def run(spec: Mapping) -> dict:
@@ -187,9 +201,11 @@ def run(spec: Mapping) -> dict:
         "start_seconds": time.perf_counter() - started,
         "iterations": {},
     }
-    speed, started = _operations_per_second(), time.perf_counter()
+    speeds = np.array([_operations_per_second(), _operations_per_second(_threads(d))])
+    started = time.perf_counter()
     for method, (iteration, operations) in _ITERATIONS.items():
-        estimate, left = operations(d, m) / speed, _ITERATION_SECONDS - (time.perf_counter() - started)
+        estimate = float((np.array(operations(d, m)) / speeds).sum())
+        left = _ITERATION_SECONDS - (time.perf_counter() - started)
         if estimate > left:
             reason = f"{estimate:.0f} s by estimate, with {max(left, 0):.0f} s left"
             result["iterations"][method] = {"reason": reason}
