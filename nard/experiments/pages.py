@@ -48,7 +48,7 @@ def reproduction_page(pages: Mapping[str, str], settings: Mapping, options: str,
         f"{machine()} {date}. Sizes × {settings['scale']:g}; at most {settings['seeds']} seeds, "
         f"{settings['seconds']:g} s and {settings['gigabytes']:g} GB per run. Every run's record "
         "(`results/paper/<chapter>/<run>.json`) has what was asked, what came out or why nothing did, the time, the "
-        "memory and the commit; every table is made from them. Real data are the files that `paper.files` of the config "
+        "memory and the commit; every table is made from them. Real data are the files that the config's `paper.files` "
         "names (config/paper.yaml says which they are).\n",
         f"All of it:\n\n    snakemake paper {options}\n\nOne chapter:\n",
         *(f"    snakemake {name} {options}" for name in pages),
