@@ -48,7 +48,7 @@ _PANEL = 2000
 _LARGEST_THREADED = 23_000
 # Seconds for the sums over the samples, and for all iterations at one d.
 _STATISTICS_SECONDS = 60
-_ITERATION_SECONDS = 800
+_ITERATION_SECONDS = 400
 _POWER_STEPS = 20
 
 
