@@ -81,8 +81,8 @@ def remarks(table: pd.DataFrame) -> list[str]:
             first, last = finished.iloc[0], finished.iloc[-1]
             sentences.append(
                 f"{method}: {first['seconds']:.1f} s at d = {first['d']}, {last['seconds']:.1f} s at d = {last['d']}, "
-                f"slope {_slope(rows):.2f}, on {first['cores']} cores; {finished['inputs_tpr'].min():.0%} of the "
-                "relevant inputs or more found."
+                f"slope {_slope(rows):.2f}, on {first['cores']} cores; at least {finished['inputs_tpr'].min():.0%} "
+                "of the relevant inputs found."
             )
     for row in table[table["seconds"].isna()].itertuples():
         sentences.append(f"{row.method} at d = {row.d} was not run: {row.note}.")
