@@ -128,7 +128,7 @@ def _shown(value) -> str:
         return "–"
     if isinstance(value, float):
         size = abs(value)
-        return f"{value:.0f}" if size >= 1000 else f"{value:.3f}" if size >= 10 and value % 1 else f"{value:.4g}"
+        return f"{value:.0f}" if size >= 1000 else f"{value:.5g}" if size >= 10 else f"{value:.4g}"
     return str(value)
 
 
