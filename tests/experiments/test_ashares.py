@@ -58,10 +58,7 @@ def test_both_readings(tmp_path):
 
 def test_all_stocks_once_and_a_tenth_for_the_others():
     specs = ashares.runs(settings(1, ashares="somewhere"))
-    assert [spec["name"] for spec in specs if spec["stocks"] is None] == [
-        "prices-all-sequential",
-        "changes-all-sequential",
-    ]
+    assert [spec["name"] for spec in specs if spec["stocks"] is None] == ["prices-all-sequential"]
     assert {spec["stocks"] for spec in specs} == {None, 173}
     found = records(ashares, settings())
     assert ashares.remarks(ashares.table(found)) == ["No result: no data: set `paper.files.ashares` in the config."]

@@ -36,10 +36,10 @@ def test_no_files():
     assert set(tcga.figure(table, found)) == set(figures_of("tcga"))
 
 
-def test_real_finding_in_coad(real_data):
+def test_real_finding_in_luad(real_data):
     """Two antibodies of the same proteins take the relation away; without them it is there."""
     folder = str(real_data / "tcga")
-    found = records(tcga, settings(tcga=folder), lambda spec: spec["name"] == "COAD-sequential")
+    found = records(tcga, settings(tcga=folder), lambda spec: spec["name"] == "LUAD-sequential")
     row = tcga.table(found).iloc[0]
     assert row["gsk3_akt_residual_correlation"] > 0.5
     assert row["gsk3_akt_qvalue"] > 0.05 > row["without_copies_qvalue"]
