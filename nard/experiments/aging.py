@@ -220,8 +220,8 @@ def remarks(table: pd.DataFrame) -> list[str]:
         if part["jaccard_associations_any_variant"].notna().any():
             out.append(
                 f"{data}, m = {m:.0f}: the Jaccard index of any two NARD variants is at least "
-                f"{part['jaccard_associations_any_variant'].min():.3f} for associations and "
-                f"{part['jaccard_edges_any_variant'].min():.3f} for edges (the paper: above 0.985)."
+                f"{part['jaccard_associations_any_variant'].min():.4f} for associations and "
+                f"{part['jaccard_edges_any_variant'].min():.4f} for edges (the paper: above 0.985)."
             )
         known = part.dropna(subset="associations_tpr")
         if len(known):
