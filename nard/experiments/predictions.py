@@ -61,8 +61,8 @@ is that of the mean difference from NARD over the folds: five numbers, so take i
 
 A first pass of this table had HS-GHS and MRCE ahead of NARD on NHANES, and HS-GHS on air quality. NARD's λ stood at the
 end of its path there, so the path was made longer, for NARD and for the graphical lasso of "no regression", ridge, ARD
-and the multi-task lasso alike; MRCE and CAPME keep the grids of their defaults. On these two data sets the comparison is
-therefore not blind.
+and the multi-task lasso alike; MRCE and CAPME keep the grids of their defaults. On these two data sets the comparison
+is therefore not blind.
 """
 
 _FOLDS, _GAP = 5, 7
