@@ -1,4 +1,4 @@
-"""Calibrated tests of inputs, of entries of W and of entries of Ω.
+"""Calibrated tests of inputs and of entries of W.
 
 "Finite α" is no finding: the evidence keeps about half of all irrelevant inputs with a tiny weight. What is calibrated
 is the leave-one-out score. With C₋ⱼ the model's covariance over samples without input j,
@@ -25,24 +25,17 @@ from scipy.stats import false_discovery_control
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
-from nard.covariance import GraphicalLassoResult, graphical_lasso
-from nard.selection.weights import tail_weights
 
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
 # Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
 _CHUNK = 1024
-# Samples are weighted given Θ, and Θ is estimated given the weights, so many times.
-_WEIGHTINGS = 2
-_EDGE_TOL = 1e-6
 
 __all__ = [
-    "EdgeTest",
     "EntryTest",
     "InputTest",
     "chunks",
     "collect",
-    "edge_test",
     "entry_scores",
     "entry_test",
     "input_test",
@@ -86,23 +79,6 @@ class EntryTest:
         scores = ((where, self.weight[where], self.sd[where]) for where in chunks(d))
         index, qvalue = _discoveries(scores, (d, m), self.degrees, fdr)
         return *np.divmod(index, m), qvalue
-
-
-@dataclass(frozen=True)
-class EdgeTest:
-    """De-sparsified precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom.
-
-    ``tails`` are the degrees of freedom of the t distribution that weighted the samples, infinite if none did.
-    """
-
-    precision: np.ndarray
-    z: np.ndarray
-    degrees: float
-    tails: float = np.inf
-
-    @property
-    def pvalue(self) -> np.ndarray:
-        return two_sided(self.z, self.degrees)
 
 
 def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
@@ -208,50 +184,3 @@ def residual_covariance(problem: Problem, coordinates: Coordinates) -> np.ndarra
 def residual_degrees(problem: Problem, coordinates: Coordinates) -> float:
     """ν = N − 1 − Σ γ_i, at least one: γ_i = 1 − α_iΣ_ii = S_i/α_i is what active input i uses per output."""
     return max(problem.n - 1.0 - coordinates.used, 1.0)
-
-
-def edge_test(
-    covariance: np.ndarray, degrees: float, residuals: np.ndarray, near: GraphicalLassoResult | None = None
-) -> EdgeTest:
-    """The de-sparsified graphical lasso T = 2Θ − ΘSΘ with Var T_ij = Var(u_iu_j)/n, u = Θ·residual.
-
-    ``covariance`` is S, the residual covariance, and ``degrees`` its degrees of freedom n; ``near`` is a network to
-    start from. Θ is taken at λ = sqrt(ln m / n), the rate at which the bias of T vanishes, on the scale of the residual
-    correlations. Normal residuals have Var(u_iu_j) = θ_iiθ_jj + θ_ij²; where the variance over samples is larger, it
-    counts. If samples differ in quality, so that all their residuals are large or small together, they are weighted
-    (:mod:`nard.selection.weights`), and the correlations in S are those of the weighted residuals.
-    """
-    m = len(covariance)
-    if m == 1:
-        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
-    sd = np.sqrt(np.diag(covariance))
-    units = np.outer(sd, sd)
-    lam = np.sqrt(np.log(m) / degrees)
-    S, scale = covariance / units, _scale(residuals)
-    network = graphical_lasso(covariance, lam * units, init=near, tol=_EDGE_TOL, max_iter=1000)
-    theta, weighted = units * network.precision, residuals
-    factor, nu = 1.0, np.inf
-    for _ in range(_WEIGHTINGS):
-        tails = tail_weights(residuals / scale, theta, S)
-        if tails is None:
-            break
-        factor, nu = tails.variance_factor, tails.degrees
-        weighted = residuals * np.sqrt(tails.weights)[:, None]
-        scale = _scale(weighted)
-        S = (weighted / scale).T @ (weighted / scale) / len(weighted)
-        np.fill_diagonal(S, 1.0)  # of an output without residuals, too
-        network = graphical_lasso(S * units, lam * units, init=network, tol=_EDGE_TOL, max_iter=1000)
-        theta = units * network.precision
-    T = 2.0 * theta - theta @ S @ theta
-    gaussian = np.outer(np.diag(theta), np.diag(theta)) + theta**2
-    U = weighted / scale @ theta
-    empirical = (U**2).T @ U**2 / len(U) - (U.T @ U / len(U)) ** 2
-    z = T / np.sqrt(factor * np.maximum(gaussian, empirical) / degrees)
-    np.fill_diagonal(z, 0.0)
-    return EdgeTest(T / units, z, degrees, nu)
-
-
-def _scale(residuals: np.ndarray) -> np.ndarray:
-    """Root mean squares; one where they are zero."""
-    scale = np.sqrt(np.mean(residuals**2, axis=0))
-    return np.where(scale > 0, scale, 1.0)

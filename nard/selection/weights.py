@@ -28,7 +28,7 @@ _SCALE_STEPS = 30
 # The t must be likelier than the normal distribution by this factor, as a logarithm: 2.3 % of normal samples reach it.
 _CLEARLY = 2.0
 # Standard errors by which ranks must go together.
-_TOGETHER = 3.0
+_TOGETHER = 2.0
 # Of the mean distance; see heavy_tails.
 _LEAST = 1e-6
 

@@ -10,9 +10,8 @@ from scipy.stats import kstest
 from nard.algorithms import Data, State
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import update_network
-from nard.selection import EntryTest, edge_test, entry_test, input_test, qvalues, refit, significance
+from nard.selection import EntryTest, entry_test, input_test, qvalues, refit, significance
 from nard.selection.refit import IsolatingDirections, LeastSquaresOnSupport, _given_one_output, _given_support
-from nard.selection.weights import tail_weights
 
 
 def test_qvalues_by_hand():
@@ -97,128 +96,6 @@ def test_selection_without_all_pvalues_is_the_same(fdr, monkeypatch):
     found[rows, columns] = True
     np.testing.assert_array_equal(found, expected <= fdr)
     np.testing.assert_allclose(q, expected[rows, columns])
-
-
-def test_edge_scores_are_standard_normal_without_edges():
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((400, 30)) * np.geomspace(1e-2, 1e2, 30)
-    z = edge_test(Z.T @ Z / 400, 400.0, Z).z[np.triu_indices(30, 1)]
-    assert kstest(z, "norm").pvalue > 1e-3
-    assert edge_test(np.array([[2.0]]), 10.0, Z[:, :1]).pvalue == 1.0
-
-
-def test_samples_of_different_quality_make_fewer_false_edges_than_gaussian_variances():
-    """Residuals that are uncorrelated but large or small together: a multivariate t with five degrees of freedom."""
-    found = np.zeros(2)
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        Z = rng.standard_normal((200, 20)) / np.sqrt(rng.chisquare(5, (200, 1)) / 5)
-        for k, residuals in enumerate((Z, 0 * Z)):  # without residuals the Gaussian variance is what remains
-            pvalue = edge_test(Z.T @ Z / 200, 200.0, residuals).pvalue[np.triu_indices(20, 1)]
-            found[k] += (qvalues(pvalue) <= 0.05).any()
-    assert found[0] <= 0.5 * found[1]
-
-
-def paired(m):
-    """Every other pair of neighbours is connected."""
-    omega = np.eye(m)
-    for k in range(0, m - 1, 2):
-        omega[k, k + 1] = omega[k + 1, k] = -0.45
-    return omega
-
-
-@pytest.mark.parametrize("tails", ["t with 3 degrees", "a tenth four times as large"])
-def test_false_discovery_rate_of_edges_where_samples_differ_in_quality(tails):
-    """Without weights it is 0.3 to 0.5 here, and fewer true edges are found."""
-    m, n, truth = 40, 200, paired(40)[np.triu_indices(40, 1)] != 0
-    false, hits = [], []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        Z = rng.multivariate_normal(np.zeros(m), np.linalg.inv(paired(m)), n)
-        if tails == "t with 3 degrees":
-            Z /= np.sqrt(rng.chisquare(3, (n, 1)) / 3)
-        else:
-            Z *= np.where(rng.random((n, 1)) < 0.1, 4.0, 1.0)
-        test = edge_test(np.cov(Z.T), n - 1.0, Z)
-        assert test.tails < 10
-        found = qvalues(test.pvalue[np.triu_indices(m, 1)]) <= 0.05
-        false.append((found & ~truth).sum() / max(found.sum(), 1))
-        hits.append(found[truth].mean())
-    assert np.mean(false) <= 0.05
-    assert np.mean(hits) > 0.98
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, shape: (rng.random(shape) < 0.1) + 0.01 * rng.standard_normal(shape),
-        lambda rng, shape: rng.lognormal(size=shape),
-        lambda rng, shape: rng.exponential(size=shape),
-        lambda rng, shape: rng.standard_t(3, shape),
-    ],
-    ids=["rare", "lognormal", "exponential", "t"],
-)
-def test_outputs_that_are_not_normal_each_on_its_own_make_no_edges(draw):
-    """Weights would correlate skewed outputs."""
-    edges = 0
-    for seed in range(10):
-        Z = draw(np.random.default_rng(seed), (1000, 5))
-        Z = Z - Z.mean(axis=0)
-        test = edge_test(np.cov(Z.T), 999.0, Z)
-        edges += (qvalues(test.pvalue[np.triu_indices(5, 1)]) <= 0.05).any()
-    assert edges <= 2
-
-
-def test_samples_and_outputs_without_residuals():
-    Z = np.random.default_rng(0).standard_normal((100, 10))
-    Z[0] = 0.0
-    assert np.isinf(edge_test(np.cov(Z.T), 99.0, Z).tails)
-    Z[:60] = 0.0  # most of the samples
-    Z[:, 3] = 0.0
-    assert np.isfinite(edge_test(np.cov(Z.T) + 1e-8 * np.eye(10), 99.0, Z).z).all()
-
-
-def test_normal_residuals_are_rarely_weighted():
-    weighted = 0
-    for seed in range(40):
-        Z = np.random.default_rng(seed).multivariate_normal(np.zeros(12), np.linalg.inv(paired(12)), 150)
-        weighted += np.isfinite(edge_test(np.cov(Z.T), 149.0, Z).tails)
-    assert weighted <= 4
-
-
-def test_weights_are_those_of_the_t_distribution():
-    rng = np.random.default_rng(0)
-    tau = rng.chisquare(5, 4000) / 5
-    Z = rng.standard_normal((4000, 60)) / np.sqrt(tau)[:, None]
-    Z /= np.sqrt((Z**2).mean(axis=0))
-    tails = tail_weights(Z, np.eye(60), np.eye(60))
-    assert tails.degrees == pytest.approx(5, rel=0.15)
-    # Of the variance of τ, 2/ν = 0.4, the residuals leave 2E(τ²)/(ν + m) = 0.043 unknown.
-    assert np.corrcoef(tails.weights, tau)[0, 1] == pytest.approx(np.sqrt(1 - 0.043 / 0.4), abs=0.01)
-    assert tails.weights.mean() == pytest.approx(1)
-
-
-def test_weighted_edge_scores_do_not_depend_on_units_nor_on_order():
-    rng = np.random.default_rng(0)
-    Z = rng.multivariate_normal(np.zeros(12), np.linalg.inv(paired(12)), 100) / np.sqrt(rng.chisquare(4, (100, 1)))
-    units, outputs, samples = np.geomspace(1e-3, 1e3, 12), rng.permutation(12), rng.permutation(100)
-    z = edge_test(np.cov(Z.T), 99.0, Z).z
-    scaled = Z * units
-    np.testing.assert_allclose(edge_test(np.cov(scaled.T), 99.0, scaled).z, z, atol=1e-3)
-    moved = Z[samples][:, outputs]
-    np.testing.assert_allclose(edge_test(np.cov(moved.T), 99.0, moved).z, z[np.ix_(outputs, outputs)], atol=1e-3)
-
-
-def test_edge_scores_find_a_chain():
-    rng = np.random.default_rng(0)
-    omega = 2 * np.eye(20) - 0.8 * (np.eye(20, k=1) + np.eye(20, k=-1))
-    Z = rng.multivariate_normal(np.zeros(20), np.linalg.inv(omega), 500)
-    test = edge_test(np.cov(Z.T), 499.0, Z)
-    found = qvalues(test.pvalue[np.triu_indices(20, 1)]) <= 0.05
-    true = (omega != 0)[np.triu_indices(20, 1)]
-    assert found[true].all()
-    assert found[~true].mean() < 0.02
-    np.testing.assert_allclose(np.diag(test.precision, 1), np.diag(omega, 1), atol=0.35)
 
 
 def test_one_supported_output_is_a_special_case():

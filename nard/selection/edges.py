@@ -1,0 +1,227 @@
+"""The test of edges: partial correlations by nodewise regressions, corrected for the bias of their penalty.
+
+After Liu (2013), "Gaussian graphical model estimation with false discovery rate control". With S the correlations of
+the residuals e and n their degrees of freedom, each output is regressed on the others by a lasso,
+
+    β_i = argmin ½βᵀSβ − βᵀs_i + λ Σ_k |β_k| with β_ii = 0,    λ = c·sqrt(ln m / n),
+
+which leaves the errors ε_i = e_i − Σ_k β_ik e_k with covariance R = (I − B)S(I − B)ᵀ. Without error in β these are
+β_ij = −ω_ij/ω_ii and R_ij = ω_ij/(ω_ii ω_jj). An error of β_ij enters R_ij times −R_jj, so to first order
+
+    T_ij = −(R_ij + R_ii β_ji + R_jj β_ij)
+
+is free of it and estimates ω_ij/(ω_ii ω_jj). Normal residuals have
+
+    Var T_ij = R_ii R_jj (1 + ρ_ij²)/n,    ρ_ij² = β_ij² R_jj/R_ii,
+
+with ρ_ij the partial correlation.
+
+Samples that differ in quality, so that all their residuals are large or small together, enlarge that variance by the
+factor E(ε_i²ε_j²)/(R_ii R_jj + 2R_ij²), the same for all pairs if residuals are normal up to a scale of the sample's
+own. It is therefore estimated as a mean over all pairs, which costs normal residuals next to nothing, and counts if it
+is larger than one. Outputs may also share their outliers pair by pair: where a pair's own factor is clearly larger than
+the common one, it counts instead. If samples clearly follow a multivariate t they are weighted as well
+(:mod:`nard.selection.weights`), and the correlations in S are those of the weighted residuals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csr_array
+
+from nard.covariance import GraphicalLassoResult, log_determinant
+from nard.selection.significance import two_sided
+from nard.selection.weights import tail_weights
+
+__all__ = ["EdgeTest", "edge_test"]
+
+# c: with less, edges are regressed away; with more, the bias left in T makes false ones in dense networks.
+_PENALTY = 1.1
+# Of the coefficients, which are of the order of one.
+_TOL = 1e-6
+_MAX_PASSES = 1000
+# Samples are weighted given Θ, and Θ is estimated given the weights, so many times.
+_WEIGHTINGS = 2
+# Standard errors that a partial correlation must have for residuals to be whitened by it. Others are mostly chance, by
+# which outputs with rare large values and little noise otherwise would seem to be large together.
+_NOTICED = 3.0
+# Standard errors by which a pair's own variance must exceed the common one.
+_CLEARLY = 3.0
+# Sums may be reordered to use vector instructions; infinities and NaN keep their meaning.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@dataclass(frozen=True)
+class EdgeTest:
+    """Estimated precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom.
+
+    ``tails`` are the degrees of freedom of the t distribution that weighted the samples, infinite if none did.
+    """
+
+    precision: np.ndarray
+    z: np.ndarray
+    degrees: float
+    tails: float = np.inf
+
+    @property
+    def pvalue(self) -> np.ndarray:
+        return two_sided(self.z, self.degrees)
+
+
+def edge_test(
+    covariance: np.ndarray, degrees: float, residuals: np.ndarray, near: GraphicalLassoResult | None = None
+) -> EdgeTest:
+    """Tests ω_ij = 0 for all pairs of outputs.
+
+    ``covariance`` is that of the residuals and ``degrees`` its degrees of freedom n; ``residuals`` (N×m) tell what is
+    not normal about them. ``near``, a network of theirs, is not needed: the regressions are cheap from zero.
+    """
+    m = len(covariance)
+    if m == 1:
+        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
+    sd = np.sqrt(np.diag(covariance))
+    units = np.outer(sd, sd)
+    lam = _PENALTY * np.sqrt(np.log(m) / degrees)
+    S, scale, weighted = covariance / units, _scale(residuals), residuals
+    fit = _Nodewise(S, lam, np.zeros((m, m)))
+    factor, nu = 1.0, np.inf
+    for _ in range(_WEIGHTINGS):
+        tails = tail_weights(residuals / scale, fit.network(_NOTICED / np.sqrt(degrees)), S)
+        if tails is None:
+            break
+        factor, nu = tails.variance_factor, tails.degrees
+        weighted = residuals * np.sqrt(tails.weights)[:, None]
+        scale = _scale(weighted)
+        S = (weighted / scale).T @ (weighted / scale) / len(weighted)
+        np.fill_diagonal(S, 1.0)  # of an output without residuals, too
+        fit = _Nodewise(S, lam, fit.B)
+    variance = factor * fit.variance * _excess(fit.errors(weighted / scale))
+    z = fit.partial / np.sqrt(variance / degrees)
+    np.fill_diagonal(z, 0.0)
+    return EdgeTest(fit.precision / units, z, degrees, nu)
+
+
+class _Nodewise:
+    """The regressions B at S, from a start that is overwritten, and what follows from them.
+
+    ``partial`` is T_ij/sqrt(R_ii R_jj), the partial correlation but with the sign of ω_ij, and ``variance`` is n times
+    its variance if residuals are normal.
+    """
+
+    def __init__(self, S: np.ndarray, lam: float, B: np.ndarray):
+        G = np.empty_like(S)
+        _nodewise(np.ascontiguousarray(S), lam, B, G)
+        self.B, self._sparse = B, csr_array(B)
+        R = self.errors(G)
+        left = np.diag(R)
+        self._left, self._root = left, np.sqrt(np.outer(left, left))
+        self.partial = -(R + left[:, None] * B.T + left * B) / self._root
+        np.fill_diagonal(self.partial, 1.0)
+        squared = B**2 * left / left[:, None]
+        self.variance = 1.0 + np.maximum(squared, squared.T)
+
+    @property
+    def precision(self) -> np.ndarray:
+        return self.partial / self._root
+
+    def errors(self, rows: np.ndarray) -> np.ndarray:
+        """Every row e as (I − B)e."""
+        return rows - (self._sparse @ rows.T).T
+
+    def network(self, least: float) -> np.ndarray:
+        """Θ of the partial correlations that are at least so large.
+
+        It is drawn to its diagonal as far as it must to be positive definite.
+        """
+        off = np.where(np.abs(self.partial) >= least, self.precision, 0.0)
+        np.fill_diagonal(off, 0.0)
+        while True:
+            theta = off + np.diag(1.0 / self._left)
+            if np.isfinite(log_determinant(theta)):
+                return theta
+            off *= 0.5
+
+
+def _scale(residuals: np.ndarray) -> np.ndarray:
+    """Root mean squares; one where they are zero."""
+    scale = np.sqrt(np.mean(residuals**2, axis=0))
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _excess(errors: np.ndarray) -> np.ndarray:
+    """Factors by which the variances exceed those of normal errors, from how squared errors go together.
+
+    A pair's own factor has a standard error of 2/N^½ if errors are normal, as their squares have a variance of two.
+    """
+    n, m = errors.shape
+    errors = errors / _scale(errors)
+    correlation = errors.T @ errors / n
+    own = (errors**2).T @ errors**2 / n / (1.0 + 2.0 * correlation**2)
+    common = max((own.sum() - np.trace(own)) / (m * (m - 1)), 1.0)
+    clearly = own > common * (1.0 + _CLEARLY * 2.0 / np.sqrt(n))
+    return np.where(clearly, own, common)
+
+
+@njit(cache=True, fastmath=_FAST)
+def _gradient(S, i, beta, index, count, out):
+    """out = s_i − Σ_k β_k s_k over the first ``count`` places k in ``index``."""
+    out[:] = S[i]
+    for a in range(count):
+        k = index[a]
+        if beta[k] != 0.0:
+            out -= beta[k] * S[k]
+
+
+@njit(cache=True)
+def _descend(S, lam, beta, index, count, g):
+    """Coordinate descent on the first ``count`` places in ``index``; g = s_i − Sβ is kept up to date there only."""
+    for _ in range(_MAX_PASSES):
+        change = 0.0
+        for a in range(count):
+            k = index[a]
+            u = g[k] + beta[k]
+            new = np.sign(u) * max(abs(u) - lam, 0.0)
+            step = new - beta[k]
+            if step != 0.0:
+                beta[k] = new
+                change = max(change, abs(step))
+                row = S[k]
+                for b in range(count):
+                    g[index[b]] -= step * row[index[b]]
+        if change < _TOL:
+            return
+
+
+@njit(cache=True)
+def _nodewise(S, lam, B, G):
+    """All lassos, rows of B, and G = (I − B)S.
+
+    Of each, only coefficients that are not zero or violate their optimality condition |g_k| ≤ λ take part; the others'
+    conditions are looked at when these have settled.
+    """
+    m = len(S)
+    index, inside = np.empty(m, np.int64), np.empty(m, np.bool_)
+    for i in range(m):
+        beta, g = B[i], G[i]
+        count = 0
+        for k in range(m):
+            inside[k] = k == i or beta[k] != 0.0
+            if beta[k] != 0.0:
+                index[count] = k
+                count += 1
+        unsettled = count > 0
+        while True:
+            _gradient(S, i, beta, index, count, g)
+            for k in range(m):
+                if not inside[k] and abs(g[k]) > lam + _TOL:
+                    index[count] = k
+                    inside[k] = True
+                    count += 1
+                    unsettled = True
+            if not unsettled:
+                break
+            _descend(S, lam, beta, index, count, g)
+            unsettled = False
