@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,17 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from nard.algorithms import METHODS, Data, RoughPass, minimise, starting_state
-from nard.algorithms.evidence import ColumnCovariance, posterior
+from nard.algorithms import METHODS, Data
+from nard.algorithms.hidden import count_hidden
+from nard.algorithms.joint import fit_joint, prediction, prepare
 from nard.checked import CheckedDataMixin
-from nard.covariance import log_density
-from nard.findings import FindingsMixin, relevance_table
+from nard.findings import FindingsMixin, caution_text, relevance_table
 from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.progress import Watch
 from nard.scaling import Scaler
-from nard.selection import edge_test, find
-from nard.tuning import Settings, cross_validate, ebic_path, lam_grid
+from nard.selection import find
+from nard.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
 from nard.validation import (
     check_same_samples,
     is_number,
@@ -33,13 +34,33 @@ from nard.validation import (
 __all__ = ["NARD"]
 
 _N_FOLDS = 5
+# relevance → whether U, whether B.
+_RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, True)}
+# "auto" does not try entries where rows × inputs × outputs exceed this: every sweep goes through all of them.
+_MOST_PRODUCTS = 2e9
+_FDR = 0.05
+
+
+class _Choice(str):
+    """The parameter ``relevance``, which is also the name of a method: called, it gives the fitted model's table."""
+
+    def __call__(self, fdr=0.05) -> pd.DataFrame:
+        return self.model.relevance_table(fdr)
+
+    # A copy belongs to no model until that model is asked for it.
+    def __deepcopy__(self, memo):
+        return _Choice(str(self))
+
+    def __reduce__(self):
+        return _Choice, (str(self),)
 
 
 class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Network automatic relevance determination: sparse multi-output regression with a sparse residual network.
 
-    The model is Y = WX + E, the columns of E ~ N(0, V) with Ω = V⁻¹ sparse, W ~ MN(0, V, diag(α)⁻¹). The precisions α
-    and Ω minimise the penalised negative log evidence
+    The model is Y = (U + B)X + LF + E, the columns of E ~ N(0, V) with Ω = V⁻¹ sparse. U ~ MN(0, V, diag(α)⁻¹) is the
+    paper's part, for inputs that drive many outputs; B has few entries per output; F are inputs that nobody measured
+    (see ``relevance``, ``hidden``). For U alone the precisions α and Ω minimise the penalised negative log evidence
 
         J(α, Ω) = m ln|C| − N ln|Ω| + Tr(Ω Y C⁻¹Yᵀ) + N λ Σ_{i≠j} sqrt(v_i v_j) |ω_ij| (+ hyperprior terms),
 
@@ -70,11 +91,17 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         The batch update of α in ``method="full"``. EM hardly prunes and is slow.
     order : {"greedy", "random"}, default="greedy"
         In ``method="sequential"``, whether the input that lowers J most goes next, or a random one (the paper's).
-    refit : {"auto", True, False}, default="auto"
-        Whether ``coef_`` is the sparse refit on the selected entries (True), the posterior mean (False), or whichever
-        predicts held-out samples better ("auto", 5-fold cross-validation).
-    fdr : float, default=0.05
-        False discovery rate at which entries enter the sparse refit.
+    relevance : {"auto", "inputs", "entries", "both"}, default="auto"
+        Which parts W = U + B has. "inputs": the paper's column-wise U, for inputs that drive many outputs. "entries":
+        the entry-wise B, every output a sum of few single effects. "both": U and B. "auto": whichever predicts held-out
+        samples best (5-fold cross-validation). Findings are tested under the entry-wise model, except for "inputs" and
+        where the data are too large for it (more than 2·10⁹ products of samples, inputs and outputs).
+    hidden : int or "auto", default="auto"
+        Number of hidden inputs, which nobody measured and which act on many outputs (purity, batch). "auto":
+        bi-cross-validation. They are covariates in the tests.
+    own : mapping or None, default=None
+        Output → inputs that belong to it, as genes do to their protein; such pairs are a family of findings of
+        their own. None: inputs of the same name as the output.
     standardize : bool, default=True
         Scale the columns of X and Y to unit variance for the fit. They are always centred.
     tol : float, default=1e-4
@@ -91,11 +118,13 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     Attributes
     ----------
     coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients in the units of the data: ``sparse_coef_`` or ``posterior_coef_``, see ``refit``.
+        Coefficients that predict, in the units of the data: ``input_coef_`` + ``entry_coef_``.
     intercept_ : ndarray of shape (n_targets,)
         What is added to ``coef_ @ x``.
-    posterior_coef_, sparse_coef_ : ndarray of shape (n_targets, n_features)
-        Posterior mean of W, and the refit on the selected entries.
+    input_coef_, entry_coef_ : ndarray of shape (n_targets, n_features)
+        Posterior means of U and B.
+    hidden_, hidden_loadings_ : ndarray of shape (n_samples, k) and (k, n_targets)
+        Hidden inputs F of unit variance that the findings are adjusted for, and their effects L on the outputs.
     alpha_ : ndarray of shape (n_features,)
         ARD precisions for standardised inputs, inf where the input is pruned.
     active_ : ndarray of bool of shape (n_features,)
@@ -104,7 +133,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         Residual Ω and V that belong to ``coef_``, in the units of the data.
     objective_ : ndarray
         J after every outer step; it never rises. The surrogate methods first record an upper bound of J, in the first
-        ``n_bound_`` entries.
+        ``n_bound_`` entries. With an entry-wise part it is the bound J(α, Ω, B), after every turn.
     n_bound_ : int
         How many entries of ``objective_`` are values of the bound; 0 for ``full`` and ``sequential``.
     n_iter_ : int
@@ -119,10 +148,12 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         The λ used.
     lam_path_ : DataFrame or None
         λ tried, with scores; None if λ was given. :func:`nard.figures.plot_lam_path` draws it.
-    refit_ : bool
-        Whether ``coef_`` is the sparse refit.
-    refit_scores_ : dict or None
-        Held-out log-likelihoods of "posterior" and "sparse", if ``refit="auto"``.
+    relevance_ : {"inputs", "entries", "both"}
+        The parts that predict.
+    scores_ : DataFrame or None
+        Held-out log-likelihood and R² of the models tried, if there was a choice or λ was cross-validated.
+    cautions_ : list of dict
+        What speaks against trusting the findings, as codes with numbers; each was a warning of the fit, too.
     feature_labels_, target_labels_ : list of str
         Names used in the tables: DataFrame columns, or x0, x1, … and y0, y1, …
 
@@ -159,8 +190,9 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         kernel_params=None,
         update="mackay",
         order="greedy",
-        refit="auto",
-        fdr=0.05,
+        relevance="auto",
+        hidden="auto",
+        own=None,
         standardize=True,
         tol=1e-4,
         max_iter=500,
@@ -175,8 +207,9 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.kernel_params = kernel_params
         self.update = update
         self.order = order
-        self.refit = refit
-        self.fdr = fdr
+        self.relevance = relevance
+        self.hidden = hidden
+        self.own = own
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
@@ -203,7 +236,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         >>> from nard import NARD
         >>> from nard.simulate import make_regression
         >>> data = make_regression(100, 10, 4, random_state=0)
-        >>> model = NARD(lam=0.1, refit=False).fit(data.X, data.Y)
+        >>> model = NARD(lam=0.1, relevance="inputs").fit(data.X, data.Y)
         >>> model.converged_
         True
         """
@@ -217,28 +250,30 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
 
+        settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs())
+        options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
-            rough = RoughPass(data, cov_prior, watch)
-            self.guarded_ = rough.entry_threshold > 0
-            problem = rough.problem(data, 0.0, alpha_prior, cov_prior)
-            self._tune(features, Y, problem, rough, seed, watch)
+            models, predicting, tested = self._models(data, cov_prior, settings, watch)
+            parts, lams = self._tune(features, Y, models, predicting, tested, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
-            problem = rough.problem(data, self.lam_, alpha_prior, cov_prior)
-            fit = minimise(
-                problem,
-                starting_state(problem, rough, self.method, self.tol, watch),
-                self.method,
-                update=self.update,
-                order=self.order,
-                rng=np.random.default_rng(seed),
-                fallback=self._fallback(problem, rough, watch),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                watch=watch,
-            )
-            watch.stage("NARD: tests and refit")
-            self._keep(problem, fit)
+            joint = {
+                each: fit_joint(
+                    models[each],
+                    lams[each],
+                    alpha_prior,
+                    cov_prior,
+                    self.method,
+                    rng=np.random.default_rng(seed),
+                    watch=watch,
+                    **options,
+                )
+                for each in dict.fromkeys((parts, tested))
+            }
+            watch.stage("NARD: tests")
+            self._keep_model(data, models[parts], joint[parts], parts)
+            self._keep_findings(data, models[tested], joint[tested], tested)
+            fit = joint[parts].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
             remedy = "fit again to go on to the end" if watch.stopped else "raise max_iter or tol"
@@ -262,7 +297,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         mean : ndarray of shape (n_samples, n_targets)
             Predictions; one-dimensional if Y was.
         std : ndarray, same shape as ``mean``
-            Only if ``return_std``: sqrt(V_ii (1 + xᵀΣx)) for the posterior mean, sqrt(V_ii) for the sparse refit.
+            Only if ``return_std``: sqrt(V_ii (1 + xᵀΣx) + (LᵀL)_ii).
 
         Examples
         --------
@@ -277,11 +312,13 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         mean = features @ self.coef_.T + self.intercept_
         if not return_std:
             return mean[:, 0] if self._one_dimensional else mean
-        std = np.sqrt(np.outer(self._inflation(features), np.diag(self.covariance_)))
+        shared = ((self._prediction.loadings * self._scaler.y_scale) ** 2).sum(axis=0)
+        inflation = self._prediction.inflation(self._scaler.inputs(features))
+        std = np.sqrt(np.outer(inflation, np.diag(self.covariance_)) + shared)
         return (mean[:, 0], std[:, 0]) if self._one_dimensional else (mean, std)
 
     def log_likelihood(self, X, Y):
-        """Mean log density per sample under the predictive distribution N(prediction, V(1 + xᵀΣx)).
+        """Mean log density per sample under the predictive density N(prediction, V(1 + xᵀΣx) + LᵀL).
 
         Parameters
         ----------
@@ -314,12 +351,23 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         Y = Y[:, None] if Y.ndim == 1 else Y
         if Y.shape != (len(features), len(self.intercept_)):
             raise ValueError(f"Y must have shape {(len(features), len(self.intercept_))}, found {Y.shape}.")
-        residuals = (Y - features @ self.coef_.T - self.intercept_) / self._scaler.y_scale
-        density = log_density(residuals, self._network.precision, self._inflation(features))
+        density = self._prediction.log_density(self._scaler.inputs(features), self._scaler.outputs(Y))
         return float(density.mean() - np.log(self._scaler.y_scale).sum())
 
-    def relevance(self, fdr=0.05) -> pd.DataFrame:
-        """Inputs with the test of whether they drive any output, most significant first.
+    @property
+    def relevance(self):
+        """The parameter; called, the table of inputs: :meth:`relevance_table`."""
+        choice = self.__dict__["relevance"]
+        if isinstance(choice, _Choice):
+            choice.model = self
+        return choice
+
+    @relevance.setter
+    def relevance(self, value):
+        self.__dict__["relevance"] = _Choice(value) if type(value) is str else value
+
+    def relevance_table(self, fdr=0.05) -> pd.DataFrame:
+        """Inputs with the test of whether they drive any output, most significant first; also ``relevance(fdr)``.
 
         Parameters
         ----------
@@ -330,7 +378,8 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         -------
         DataFrame
             One row per input: ``feature``, ``alpha``, ``statistic`` (nearly χ² with n_targets degrees of freedom under
-            the null), ``pvalue``, ``qvalue``, ``selected``.
+            the null), ``pvalue`` (under the entry-wise model of that statistic or of the surest entry, whichever is
+            clearer), ``qvalue``, ``selected``.
 
         Examples
         --------
@@ -358,9 +407,14 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         require(self.kernel in (None, "polynomial", "rbf"), "kernel", self.kernel, 'None, "polynomial" or "rbf"')
         require(self.update in ("mackay", "em"), "update", self.update, '"mackay" or "em"')
         require(self.order in ("greedy", "random"), "order", self.order, '"greedy" or "random"')
-        refit_ok = isinstance(self.refit, bool | np.bool_) or (isinstance(self.refit, str) and self.refit == "auto")
-        require(refit_ok, "refit", self.refit, '"auto", True or False')
-        require(is_number(self.fdr) and 0 < self.fdr < 1, "fdr", self.fdr, "a number strictly between 0 and 1")
+        known = (*_RELEVANCE, "auto")
+        require(
+            isinstance(self.relevance, str) and self.relevance in known, "relevance", self.relevance, f"one of {known}"
+        )
+        number = isinstance(self.hidden, numbers.Integral) and not isinstance(self.hidden, bool) and self.hidden >= 0
+        automatic = isinstance(self.hidden, str) and self.hidden == "auto"
+        require(number or automatic, "hidden", self.hidden, 'an integer ≥ 0 or "auto"')
+        require(self.own is None or isinstance(self.own, Mapping), "own", self.own, "None or a mapping output → inputs")
         require(isinstance(self.standardize, bool | np.bool_), "standardize", self.standardize, "True or False")
         unused = self.kernel is None and self.kernel_params
         require(not unused, "kernel_params", self.kernel_params, "None while kernel is None")
@@ -396,87 +450,141 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                 stacklevel=3,
             )
 
-    def _fallback(self, problem, rough, watch):
-        """Where a batch algorithm goes on from if it ends above it."""
-        batch = self.method in ("full", "surrogate")
-        return starting_state(problem, rough, "sequential", self.tol, watch) if batch else None
+    def _own_inputs(self) -> np.ndarray:
+        """The inputs that belong to every output, by number: m × most of them, −1 where there are fewer."""
+        place = {label: j for j, label in enumerate(self.feature_labels_)}
+        own = {label: [label] for label in self.target_labels_} if self.own is None else self.own
+        listed = [
+            [place[str(name)] for name in own.get(label, ()) if str(name) in place] for label in self.target_labels_
+        ]
+        table = np.full((len(listed), max(map(len, listed), default=0)), -1)
+        for row, inputs in zip(table, listed, strict=True):
+            row[: len(inputs)] = sorted(set(inputs)) + [-1] * (len(inputs) - len(set(inputs)))
+        return table
 
-    def _tune(self, features, Y, problem, rough, seed, watch):
-        """Sets lam_, lam_path_, refit_ and refit_scores_; ``problem`` is the whole data's at some λ."""
-        self.lam_path_, self.refit_scores_ = None, None
-        lams = lam_grid(rough, self.lam) if isinstance(self.lam, str) else np.array([float(self.lam)])
-        self.lam_ = float(lams[0])
-        if isinstance(self.lam, str):
+    def _models(self, data, cov_prior, settings, watch):
+        """The models to try, prepared; those of them that may predict, and the one under which findings are tested."""
+
+        def prepared(relevance, hidden):
+            found = prepare(data, cov_prior, *_RELEVANCE[relevance], hidden, fixed_rng(), settings.own, watch)
+            return Parts(*_RELEVANCE[relevance], found.n_hidden), found
+
+        def several(relevance, *numbers):
+            return dict(prepared(relevance, number) for number in dict.fromkeys(numbers))
+
+        n, d = data.X.shape
+        relevance = self.relevance
+        if relevance == "auto" and min(n, d) * d * data.Y.shape[1] > _MOST_PRODUCTS:
+            relevance = "inputs"
+        auto = self.hidden == "auto"
+        if relevance == "inputs":
+            models = several("inputs", *((0, "auto") if auto else (self.hidden,)))
+            return models, list(models), next(reversed(models))
+        models = several("entries", self.hidden)
+        (tested,) = models
+        if relevance == "entries":
+            return models, [tested], tested
+        numbers = (0, tested.hidden) if auto else (self.hidden,)
+        models |= several("both", *numbers)
+        if relevance == "both":
+            return models, [each for each in models if each.inputs], tested
+        models = several("inputs", 0 if auto else self.hidden) | models
+        return models, list(models), tested
+
+    def _tune(self, features, Y, models, predicting, tested, settings, cov_prior, seed, watch):
+        """Sets lam_, lam_path_ and scores_; returns the parts that predict, and every model's λ."""
+        self.lam_path_, self.scores_ = None, None
+        by_rule = isinstance(self.lam, str)
+        paths, lams, validations = {}, {}, {}
+        if by_rule:
             watch.stage("NARD: path of λ")
-        elif self.refit == "auto":
-            watch.stage("NARD: cross-validation of the refit")
-        if self.lam == "ebic":
-            self.lam_path_, self.lam_ = ebic_path(problem, lams, rough, watch)
-            lams = np.array([self.lam_])
-        self.refit_ = not isinstance(self.refit, str) and bool(self.refit)
-        if self.lam == "cv" or self.refit == "auto":
-            settings = Settings(problem.alpha_prior, self.cov_prior, self.standardize, self.fdr)
-            validation = cross_validate(features, Y, lams, settings, _N_FOLDS, seed, self.refit == "auto", watch)
-            if self.lam == "cv" and validation is None:
-                raise KeyboardInterrupt  # there is no λ yet to return anything for
-            if self.lam == "cv":
-                self.lam_path_, self.lam_ = validation.path, validation.lam
-            if self.refit == "auto" and validation is not None:
-                self.refit_scores_ = {"posterior": validation.posterior_score, "sparse": validation.sparse_score}
-                self.refit_ = (
-                    validation.sparse_score is not None and validation.sparse_score > validation.posterior_score
-                )
+        elif len(predicting) > 1:
+            watch.stage("NARD: cross-validation of the parts")
+        for parts, preparation in models.items():
+            grid = lam_grid(preparation.rough, self.lam) if by_rule else np.array([float(self.lam)])
+            lams[parts] = float(grid[0])
+            if self.lam == "ebic":
+                paths[parts], lams[parts] = ebic_path(preparation, grid, settings.alpha_prior, cov_prior, watch)
+                grid = np.array([lams[parts]])
+            if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
+                found = cross_validate(features, Y, grid, parts, settings, _N_FOLDS, seed, watch)
+                if found is None and self.lam == "cv" and parts == predicting[0]:
+                    raise KeyboardInterrupt  # there is no λ yet to return anything for
+                if found is not None:
+                    validations[parts] = found
+                    if self.lam == "cv":
+                        paths[parts], lams[parts] = found.path, found.lam
+        scored = {parts: validations[parts] for parts in predicting if parts in validations}
+        chosen = best_of(scored) if scored else predicting[0]
+        if scored:
+            self.scores_ = pd.DataFrame(
+                [
+                    {
+                        "relevance": parts.name,
+                        "hidden": parts.hidden,
+                        "score": one.score,
+                        "r2": one.r2,
+                        "lam": one.lam,
+                        "chosen": parts == chosen,
+                    }
+                    for parts, one in scored.items()
+                ]
+            )
+        self.lam_, self.lam_path_ = lams[chosen], paths.get(chosen)
+        return chosen, lams
 
-    def _keep(self, problem, fit):
-        """Everything that the fitted model shows, in the units of the data."""
-        state, scaler = fit.state, self._scaler
-        found = find(problem, state, self.lam_, self.fdr)
-        sparse = found.sparse
-        self._network = sparse.network if self.refit_ else state.network
-        # Findings are tested under the model that predicts.
-        if self.refit_:
-            inputs, entries = sparse.tests.inputs, sparse.tests.entries
-            covariance, degrees = sparse.residual_covariance, float(sparse.degrees.mean())
-            residuals = sparse.residuals(problem)
-        else:
-            inputs, entries = found.inputs, found.entries
-            covariance, degrees, residuals = found.residual_covariance, found.degrees, found.residuals
-        edges = edge_test(covariance, degrees, residuals, self._network)
-
-        # Arrays of this size are changed in place, and only where they are not zero: with tens of thousands of inputs
-        # and thousands of outputs each is more than a gigabyte.
-        post = posterior(problem, state.alpha)
-        mean = np.zeros((problem.d, problem.m))
-        mean[post.active] = post.mean
-        for coefficients in (mean, sparse.coef):
-            used = np.flatnonzero(coefficients.any(axis=1))
-            coefficients[used] *= scaler.y_scale / scaler.x_scale[used, None]
-        for part in (entries.weight, entries.sd):
-            part *= scaler.y_scale
-            part /= scaler.x_scale[:, None]
-        self.posterior_coef_, self.sparse_coef_ = mean.T, sparse.coef.T
-        self.coef_ = self.sparse_coef_ if self.refit_ else self.posterior_coef_
+    def _keep_model(self, data, preparation, joint, parts):
+        """What predicts, in the units of the data."""
+        state, scaler = joint.state, self._scaler
+        self._prediction = prediction(preparation, data, joint.problem, state, joint.entries)
+        units = scaler.y_scale / scaler.x_scale[:, None]
+        self.input_coef_ = (self._prediction.inputs * units).T
+        self.entry_coef_ = (self._prediction.entries * units).T
+        self.coef_ = self.input_coef_ + self.entry_coef_
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
+        self.relevance_ = parts.name
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
+        self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)
+        pairs = np.outer(scaler.y_scale, scaler.y_scale)
+        self.precision_ = self._prediction.precision / pairs
+        self.covariance_ = state.network.covariance * pairs / preparation.degrees_left
+        self.objective_ = np.array(joint.fit.objective)
+        self.n_bound_ = joint.fit.n_bound
+        self.n_iter_ = joint.fit.n_iter
+        self.converged_ = joint.fit.converged
 
+    def _keep_findings(self, data, preparation, joint, parts):
+        """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
+        scaler = self._scaler
+        found = find(preparation, joint)
+        # Arrays of this size are changed in place: with tens of thousands of inputs each is more than a gigabyte.
+        for part in (found.entries.weight, found.entries.sd):
+            part *= scaler.y_scale
+            part /= scaler.x_scale[:, None]
         units = np.outer(scaler.y_scale, scaler.y_scale)
-        self.precision_ = self._network.precision / units
-        self.covariance_ = self._network.covariance * units
-        self._column_covariance = None if self.refit_ else ColumnCovariance(problem, state.alpha)
+        self.input_test_, self.entry_test_ = found.inputs, found.entries
+        self.edge_test_ = replace(found.edges, precision=found.edges.precision / units)
+        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
+        self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
+        self.hidden_loadings_ = shown.loadings * scaler.y_scale
+        self.cautions_ = self._cautions(data, shown, parts, joint)
+        for caution in self.cautions_:
+            warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
 
-        self.objective_ = np.array(fit.objective)
-        self.n_bound_ = fit.n_bound
-        self.n_iter_ = fit.n_iter
-        self.converged_ = fit.converged
-        self.input_test_, self.entry_test_ = inputs, entries
-        self.edge_test_ = replace(edges, precision=edges.precision / units)
-
-    def _inflation(self, features):
-        """1 + xᵀΣx, the factor by which uncertainty in W widens the predictive covariance."""
-        if self._column_covariance is None:
-            return np.ones(len(features))
-        return 1.0 + self._column_covariance.variance(self._scaler.inputs(features))
+    def _cautions(self, data, shown, parts, joint) -> list[dict]:
+        """Codes and numbers of what the tests cannot promise; :func:`nard.findings.caution_text` has the words."""
+        cautions = []
+        if not parts.entries and not np.isfinite(joint.state.alpha).any():
+            called = len(self.entry_test_.selected(_FDR)[0])
+            if called:
+                cautions.append({"code": "marginal tests", "associations": called})
+        if not isinstance(self.hidden, str):
+            used = np.flatnonzero(shown.coef.any(axis=1))
+            evident = count_hidden(data.Y - data.X[:, used] @ shown.coef[used], fixed_rng())
+            if evident > parts.hidden:
+                cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
+        return cautions
 
 
 def _seed(random_state) -> int:

@@ -10,7 +10,7 @@ from nard.networks import findings_graph
 from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
 from nard.validation import is_number, require
 
-__all__ = ["FindingsMixin", "association_table", "edge_table", "relevance_table"]
+__all__ = ["FindingsMixin", "association_table", "caution_text", "edge_table", "relevance_table"]
 
 
 def _check_fdr(fdr) -> None:
@@ -31,35 +31,53 @@ def relevance_table(features, alpha, test: InputTest, fdr: float) -> pd.DataFram
 
 
 def association_table(features, targets, test: EntryTest, fdr: float, selected_only: bool) -> pd.DataFrame:
-    features, targets = np.asarray(features, dtype=object), np.asarray(targets, dtype=object)
-    if not selected_only:
-        d, m = test.weight.shape
-        table = pd.DataFrame(
-            {
-                "feature": np.repeat(features, m),
-                "target": np.tile(targets, d),
-                "weight": test.weight.ravel(),
-                "sd": test.sd.ravel(),
-                "z": test.z.ravel(),
-                "pvalue": test.pvalue.ravel(),
-            }
-        )
-        return _with_decision(table, fdr)
     _check_fdr(fdr)
-    rows, columns, qvalue = test.selected(fdr)
+    names, outputs = np.asarray(features, dtype=object), np.asarray(targets, dtype=object)
+    d, m = test.weight.shape
+    if selected_only:
+        rows, columns, qvalue = test.selected(fdr)
+    else:
+        rows, columns = (part.ravel() for part in np.indices((d, m)))
+        qvalue = test.qvalues().ravel()
     weight, sd = test.weight[rows, columns], test.sd[rows, columns]
-    degrees = np.broadcast_to(test.degrees, len(targets))[columns]
-    return pd.DataFrame(
+    degrees = np.broadcast_to(test.degrees, m)[columns]
+    flat = rows * m + columns
+    table = pd.DataFrame(
         {
-            "feature": features[rows],
-            "target": targets[columns],
+            "feature": names[rows],
+            "target": outputs[columns],
             "weight": weight,
             "sd": sd,
             "z": weight / sd,
             "pvalue": two_sided(weight / sd, degrees),
             "qvalue": qvalue,
-            "selected": np.ones(len(rows), dtype=bool),
+            "selected": qvalue <= fdr,
+            "own": np.isin(flat, np.ravel_multi_index(test.own_pairs(), (d, m))),
         }
+    )
+    probability, stand_ins = np.full(len(flat), np.nan), np.full(len(flat), "", dtype=object)
+    if test.leads:
+        order = np.argsort(flat)
+        at = np.array([lead.feature * m + lead.target for lead in test.leads])
+        place = np.minimum(np.searchsorted(flat[order], at), len(flat) - 1) if len(flat) else np.zeros(0, dtype=int)
+        for lead, key, k in zip(test.leads, at, place, strict=False):
+            if flat[order[k]] == key:
+                probability[order[k]] = lead.probability
+                stand_ins[order[k]] = ";".join(names[lead.stand_ins])
+    table["probability"], table["stand_ins"] = probability, stand_ins
+    return table.sort_values("pvalue", kind="stable", ignore_index=True)
+
+
+def caution_text(caution: dict) -> str:
+    """What a caution of a fit means, and what to do about it."""
+    if caution["code"] == "marginal tests":
+        return (
+            f"No input is active in the column-wise model, so that the {caution['associations']} associations found
+            are " 'plain correlations, many of them by way of other inputs: set relevance="auto" or "entries".'
+        )
+    return (
+        f"{caution['evident']} hidden inputs are evident behind the outputs, and {caution['used']} were allowed for: "
+        'associations and edges may be theirs. Set hidden="auto".'
     )
 
 
@@ -101,7 +119,10 @@ class FindingsMixin:
         -------
         DataFrame
             One row per entry of W: ``feature``, ``target``, ``weight`` (an estimate without shrinkage, in the units of
-            the data), ``sd``, ``z`` = weight/sd, ``pvalue``, ``qvalue``, ``selected``.
+            the data), ``sd``, ``z`` = weight/sd, ``pvalue``, ``qvalue``, ``selected``; ``own``, whether the input
+            belongs to the output (own pairs are tested at their own rate beside the rest); of inputs that lead an
+            effect also their ``probability`` of being the one, and ``stand_ins``, joined by ";": inputs that the data
+            cannot tell from this one. The input and its stand-ins hold the true one with a probability of 95 %.
 
         Examples
         --------
@@ -110,7 +131,7 @@ class FindingsMixin:
         >>> data = make_regression(100, 8, 3, random_state=0)
         >>> table = NARD(lam=0.1).fit(data.X, data.Y).associations()
         >>> table.columns.tolist()
-        ['feature', 'target', 'weight', 'sd', 'z', 'pvalue', 'qvalue', 'selected']
+        ['feature', 'target', 'weight', 'sd', 'z', 'pvalue', 'qvalue', 'selected', 'own', 'probability', 'stand_ins']
         >>> len(table)
         24
         """

@@ -1,9 +1,13 @@
-"""The choice of λ, and of the sparse refit against the posterior mean, by held-out likelihood or eBIC.
+"""The choice of λ, and of the parts of the model, by held-out likelihood; or of λ by eBIC.
 
-Cross-validation scores the held-out fold under the predictive density N(μx, V(1 + xᵀΣx)), without the penalty (the
-score printed in the paper adds it and is computed on the training folds, which always picks the smallest λ). The folds
-walk one path of λ together, from the largest down, each fit starting from its last; they stop once the score has
-fallen for a while. The path is always walked by Sequential NARD, whatever the method of the final fit.
+Cross-validation scores the held-out fold under the predictive density N((U + B̄)x, V(1 + xᵀΣx) + LᵀL), without the
+penalty (the score printed in the paper adds it and is computed on the training folds, which always picks the
+smallest λ). The folds walk one path of λ together, from the largest down, each fit starting from its last; they
+stop once the score has fallen for a while. The path is always walked by Sequential NARD, whatever the method of the
+final fit, with the effects of the entry-wise part and the hidden inputs as the preparation left them.
+
+Among the models that are tried, that of the highest score is taken of those whose predictions are not clearly worse
+than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by telling which samples are unusual.
 """
 
 from __future__ import annotations
@@ -15,15 +19,16 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from nard.algorithms import Data, RoughPass, State, starting_state
-from nard.algorithms.evidence import ColumnCovariance, Problem, posterior
+from nard.algorithms.entries import Whitened
+from nard.algorithms.evidence import posterior
+from nard.algorithms.joint import Preparation, prediction, prepare, sample_covariance
 from nard.algorithms.sequential import fit_sequential
-from nard.covariance import log_density, log_determinant
+from nard.covariance import log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
 from nard.progress import SILENT, Watch
 from nard.scaling import Scaler
-from nard.selection import find, residuals_of
 
-__all__ = ["Settings", "Validation", "cross_validate", "ebic_path", "lam_grid"]
+__all__ = ["Parts", "Settings", "Validation", "best_of", "cross_validate", "ebic_path", "fixed_rng", "lam_grid"]
 
 # Twenty values span a factor of fifty. Cross-validation ends its path itself, so that the path may go on to next to no
 # penalty: with many samples and few outputs that predicts best.
@@ -34,50 +39,72 @@ _PATIENCE = 2
 # The path's fits need not be as exact as the final one.
 _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
+# Of the best R², what a model of a higher likelihood may fall short of it.
+_WORSE = 0.02
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which parts of Y = (U + B)X + LF + E a model has: U, B, and how many hidden inputs."""
+
+    inputs: bool
+    entries: bool
+    hidden: int
+
+    @property
+    def name(self) -> str:
+        """As the parameter ``relevance`` has it."""
+        return "both" if self.inputs and self.entries else "entries" if self.entries else "inputs"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit needs besides the data and λ."""
+    """What a fit needs besides the data, λ and the parts; ``own`` as in :class:`nard.algorithms.entries.Prior`."""
 
     alpha_prior: AlphaPrior
     cov_prior: tuple | None
     standardize: bool
-    fdr: float
+    own: np.ndarray
 
 
 class _Fold:
     """One training fold walking down the path of λ, and its held-out samples."""
 
-    def __init__(self, X, Y, train, test, settings: Settings, watch: Watch):
+    def __init__(self, X, Y, train, test, parts: Parts, settings: Settings, watch: Watch):
         scaler = Scaler(X[train], Y[train], settings.standardize)
         self.data = Data(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
-        self.log_units = float(np.log(scaler.y_scale).sum())
+        self.y_scale = scaler.y_scale
         self.settings = settings
         self.cov_prior = make_covariance_prior(settings.cov_prior, self.data.Y.var(axis=0), scaler.y_scale)
-        self.rough = RoughPass(self.data, self.cov_prior, watch)
+        self.preparation = prepare(
+            self.data, self.cov_prior, parts.inputs, parts.entries, parts.hidden, fixed_rng(), settings.own, watch
+        )
+        self._rest = self.preparation.residual_data(self.preparation.entries)
+        self._extra = rough_extra(self.preparation) if parts.entries else None
         self.watch = watch
         self.state: State | None = None
 
-    def _problem(self, lam):
-        return self.rough.problem(self.data, lam, self.settings.alpha_prior, self.cov_prior)
-
-    def advance(self, lam: float) -> np.ndarray:
-        """Fits at the next λ and returns the held-out samples' log densities."""
-        problem = self._problem(lam)
-        start = self.state or starting_state(problem, self.rough, "sequential", _PATH_TOL)
+    def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
+        """Fits at the next λ; the held-out samples' log densities and squared errors, in units of the data."""
+        prepared = self.preparation
+        problem = prepared.problem(self._rest, self._extra, lam, self.settings.alpha_prior, self.cov_prior)
+        start = self.state or starting_state(problem, prepared.rough, "sequential", _PATH_TOL)
         self.state = fit_sequential(problem, start, tol=_PATH_TOL, watch=self.watch).state
-        post = posterior(problem, self.state.alpha)
-        inflation = 1.0 + ColumnCovariance(problem, self.state.alpha).variance(self.X_test)
-        residuals = self.Y_test - self.X_test[:, post.active] @ post.mean
-        return log_density(residuals, self.state.omega, inflation) - self.log_units
+        predicted = prediction(prepared, self.data, problem, self.state, prepared.entries)
+        density = predicted.log_density(self.X_test, self.Y_test) - np.log(self.y_scale).sum()
+        return density, (self.Y_test - self.X_test @ predicted.coef) ** 2
 
-    def sparse_score(self, state: State, lam: float) -> np.ndarray:
-        """The same for the sparse refit at a state that the fold passed at λ."""
-        sparse = find(self._problem(lam), state, lam, self.settings.fdr).sparse
-        residuals = residuals_of(self.X_test, self.Y_test, sparse.coef)
-        return log_density(residuals, sparse.network.precision, np.ones(len(residuals))) - self.log_units
+
+def fixed_rng() -> np.random.Generator:
+    """The halves of bi-cross-validation are the same in every fit."""
+    return np.random.default_rng(0)
+
+
+def rough_extra(preparation: Preparation) -> np.ndarray:
+    """c, the variance of the effects' fits, as the preparation left them."""
+    C = sample_covariance(preparation.data.X, preparation.rough.alpha)
+    return Whitened(preparation.data.X, C).extra_scatter(preparation.entries)
 
 
 def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
@@ -87,26 +114,27 @@ def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Validation:
-    """The path with its scores, the chosen λ, and the held-out scores of both kinds of coefficients there."""
+    """The path with its scores, the chosen λ, and there the score and the R² of held-out samples."""
 
     path: pd.DataFrame
     lam: float
-    posterior_score: float
-    sparse_score: float | None
+    score: float
+    r2: float
 
 
 def cross_validate(
-    X, Y, lams, settings: Settings, n_folds: int, seed: int, compare_sparse: bool, watch: Watch = SILENT
+    X, Y, lams, parts: Parts, settings: Settings, n_folds: int, seed: int, watch: Watch = SILENT
 ) -> Validation | None:
-    """Held-out log density per sample along ``lams``, descending; on request also the refit's at the best.
+    """Held-out log density per sample along ``lams``, descending.
 
     None if the fit was asked to stop before the first score.
     """
     splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    folds = [_Fold(X, Y, train, test, settings, watch) for train, test in splits]
-    rows, best, best_score, since_best = [], None, -np.inf, 0
+    folds = [_Fold(X, Y, train, test, parts, settings, watch) for train, test in splits]
+    spread = sum(float((fold.Y_test**2).sum()) for fold in folds)
+    rows, best, since_best = [], None, 0
     for lam in lams:
-        scores = [fold.advance(lam) for fold in folds]
+        scores, errors = zip(*(fold.advance(lam) for fold in folds), strict=True)
         if watch.stopped:
             break
         every = np.concatenate(scores)
@@ -120,29 +148,34 @@ def cross_validate(
             }
         )
         watch.lam(rows[-1])
-        if rows[-1]["score"] > best_score:
-            best, best_score, since_best = (lam, [fold.state for fold in folds]), rows[-1]["score"], 0
+        if best is None or rows[-1]["score"] > best[1]:
+            r2 = 1.0 - sum(float(error.sum()) for error in errors) / max(spread, 1e-300)
+            best, since_best = (float(lam), float(rows[-1]["score"]), r2), 0
         else:
             since_best += 1
-            if since_best >= _PATIENCE or rows[-1]["score"] < best_score - rows[-1]["standard_error"]:
+            if since_best >= _PATIENCE or rows[-1]["score"] < best[1] - rows[-1]["standard_error"]:
                 break
-    if best is None:
-        return None
-    lam, states = best
-    sparse = None
-    if compare_sparse and not watch.stopped:
-        each = [fold.sparse_score(state, lam) for fold, state in zip(folds, states, strict=True)]
-        sparse = float(np.concatenate(each).mean())
-    return Validation(_with_choice(rows, lam), float(lam), float(best_score), sparse)
+    return None if best is None else Validation(_with_choice(rows, best[0]), *best)
 
 
-def ebic_path(problem: Problem, lams, rough: RoughPass, watch: Watch = SILENT) -> tuple[pd.DataFrame, float]:
+def best_of(validations: dict[Parts, Validation]) -> Parts:
+    """The highest score among the models whose held-out R² is nearly as good as the best; ties go to the first."""
+    best_r2 = max(one.r2 for one in validations.values())
+    eligible = {parts: one.score for parts, one in validations.items() if one.r2 >= best_r2 - _WORSE}
+    return max(eligible, key=eligible.get)
+
+
+def ebic_path(
+    preparation: Preparation, lams, alpha_prior: AlphaPrior, cov_prior, watch: Watch = SILENT
+) -> tuple[pd.DataFrame, float]:
     """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
-    rows, state, base = [], None, problem
-    n, m = problem.n, problem.m
+    rows, state = [], None
+    data = preparation.residual_data(preparation.entries)
+    extra = rough_extra(preparation) if preparation.with_entries else None
     for lam in lams:
-        problem = rough.problem(base.data, lam, base.alpha_prior, base.cov_prior)
-        start = state or starting_state(problem, rough, "sequential", _PATH_TOL)
+        problem = preparation.problem(data, extra, lam, alpha_prior, cov_prior)
+        n, m = problem.n, problem.m
+        start = state or starting_state(problem, preparation.rough, "sequential", _PATH_TOL)
         state = fit_sequential(problem, start, tol=_PATH_TOL, watch=watch).state
         if watch.stopped:
             break

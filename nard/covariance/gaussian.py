@@ -66,9 +66,23 @@ def solve_spd(A: np.ndarray, inverse: np.ndarray, B: np.ndarray) -> np.ndarray:
     return solution
 
 
-def log_density(residuals: np.ndarray, precision: np.ndarray, inflation: np.ndarray) -> np.ndarray:
-    """ln N(residual; 0, inflation·Ω⁻¹) of every sample."""
+def log_density(
+    residuals: np.ndarray, precision: np.ndarray, inflation: np.ndarray, loadings: np.ndarray | None = None
+) -> np.ndarray:
+    """ln N(residual; 0, inflation·Ω⁻¹ + LᵀL) of every sample; ``loadings`` L are k×m.
+
+    With LΩLᵀ = UDUᵀ and f the inflation, |fΩ⁻¹ + LᵀL| = fᵐ|Ω⁻¹| Π(1 + D/f), and the residual's square in it is
+    eᵀΩe/f − Σ (UᵀLΩe)²/(f² + fD).
+    """
     m = residuals.shape[1]
-    mahalanobis = np.einsum("ij,ij->i", residuals @ precision, residuals)
+    weighted = residuals @ precision
+    square = np.einsum("ij,ij->i", weighted, residuals) / inflation
     constant = log_determinant(precision) - m * np.log(2.0 * np.pi)
-    return 0.5 * (constant - m * np.log(inflation) - mahalanobis / inflation)
+    logdet = m * np.log(inflation)
+    if loadings is not None and len(loadings):
+        D, U = np.linalg.eigh(loadings @ precision @ loadings.T)
+        along = weighted @ loadings.T @ U
+        f = np.asarray(inflation)[:, None]
+        square = square - (along**2 / (f**2 + f * D)).sum(axis=1)
+        logdet = logdet + np.log1p(D / f).sum(axis=1)
+    return 0.5 * (constant - logdet - square)

@@ -32,7 +32,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array
 
-from nard.covariance import GraphicalLassoResult, log_determinant
+from nard.covariance import log_determinant
 from nard.selection.significance import two_sided
 from nard.selection.weights import tail_weights
 
@@ -71,13 +71,11 @@ class EdgeTest:
         return two_sided(self.z, self.degrees)
 
 
-def edge_test(
-    covariance: np.ndarray, degrees: float, residuals: np.ndarray, near: GraphicalLassoResult | None = None
-) -> EdgeTest:
+def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> EdgeTest:
     """Tests ω_ij = 0 for all pairs of outputs.
 
     ``covariance`` is that of the residuals and ``degrees`` its degrees of freedom n; ``residuals`` (N×m) tell what is
-    not normal about them. ``near``, a network of theirs, is not needed: the regressions are cheap from zero.
+    not normal about them.
     """
     m = len(covariance)
     if m == 1:

@@ -1,24 +1,22 @@
-"""All tests at a fitted state, and the refit that follows from them."""
+"""All tests at a fitted model: of inputs, of entries and of edges."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from nard.algorithms.coordinate import Coordinates, coordinates_at
-from nard.algorithms.evidence import Problem, State
-from nard.selection.refit import SparseFit, refit
+from nard.algorithms.coordinate import coordinates_at
+from nard.algorithms.joint import JointFit, Preparation
+from nard.selection.associations import associations_under_entries
+from nard.selection.edges import EdgeTest, edge_test
 from nard.selection.significance import (
     EntryTest,
     InputTest,
-    entry_scores,
     entry_test,
     input_test,
     residual_covariance,
     residual_degrees,
-    select,
 )
 
 __all__ = ["Findings", "find"]
@@ -26,37 +24,29 @@ __all__ = ["Findings", "find"]
 
 @dataclass(frozen=True)
 class Findings:
-    """Tests of inputs and entries under the posterior, its residuals, and the sparse refit with its own."""
+    """Tests of inputs, entries and edges under one fitted model."""
 
-    problem: Problem
-    coordinates: Coordinates
     inputs: InputTest
-    sparse: SparseFit
-
-    @cached_property
-    def entries(self) -> EntryTest:
-        return entry_test(self.problem, self.coordinates, self.inputs.variance_factor)
-
-    @property
-    def degrees(self) -> float:
-        """What the inputs explain by chance they take from V: only the degrees that they leave are counted."""
-        return residual_degrees(self.problem, self.coordinates)
-
-    @property
-    def residual_covariance(self) -> np.ndarray:
-        return residual_covariance(self.problem, self.coordinates)
-
-    @property
-    def residuals(self) -> np.ndarray:
-        active, mean = self.coordinates.mean()
-        return self.problem.Y - self.problem.X[:, active] @ mean
+    entries: EntryTest
+    edges: EdgeTest
 
 
-def find(problem: Problem, state: State, lam: float, fdr: float) -> Findings:
-    """Everything that is tested at a fitted state."""
+def find(preparation: Preparation, joint: JointFit) -> Findings:
+    """Everything that is tested: under the entry-wise model where there is one, else under the column-wise."""
+    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+    if preparation.with_entries:
+        entries, inputs, E, degrees = associations_under_entries(
+            problem, state.omega, joint.entries, preparation.prior, left
+        )
+        covariance = E.T @ E / np.sqrt(np.outer(degrees, degrees))
+        np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
+        return Findings(inputs, entries, edge_test(covariance, float(degrees.mean()), E))
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
     inputs = input_test(problem, coordinates, state)
-    scores = entry_scores(problem, coordinates, inputs.variance_factor)
-    support = select(scores, (problem.d, problem.m), residual_degrees(problem, coordinates), fdr)
-    return Findings(problem, coordinates, inputs, refit(problem, state, support, lam, fdr))
+    active, mean = coordinates.mean()
+    residuals = problem.Y - problem.X[:, active] @ mean
+    # What the inputs explain by chance they take from V: only the degrees that they leave are counted.
+    degrees = residual_degrees(problem, coordinates) * left
+    edges = edge_test(residual_covariance(problem, coordinates), degrees, residuals)
+    return Findings(inputs, entry_test(problem, coordinates, inputs.variance_factor / left), edges)

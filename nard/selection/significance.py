@@ -40,7 +40,6 @@ __all__ = [
     "entry_test",
     "input_test",
     "qvalues",
-    "select",
 ]
 
 
@@ -55,30 +54,101 @@ class InputTest:
 
 @dataclass(frozen=True)
 class EntryTest:
-    """Estimate and standard deviation of every entry of W, as d×m arrays, and the outputs' degrees of freedom."""
+    """Estimate and standard deviation of every entry of W, as d×m arrays, and the outputs' degrees of freedom.
+
+    Of the entry-wise model also: ``leads``, the inputs that lead effects
+    (:class:`nard.selection.associations.Lead`); ``prior``, weights of the inputs by folds of the outputs (d ×
+    folds), each output's ``fold``, and ``own``, the inputs that belong to an output (m × most of them, −1 where
+    there are fewer), which are a family of their own.
+    """
 
     weight: np.ndarray
     sd: np.ndarray
     degrees: np.ndarray | float
+    leads: tuple = ()
+    prior: np.ndarray | None = None
+    fold: np.ndarray | None = None
+    own: np.ndarray | None = None
 
     @property
     def z(self) -> np.ndarray:
         """weight/sd; zero where the sd is infinite, which tests nothing."""
         return self.weight / self.sd
 
+    def pvalues(self, where=slice(None)) -> np.ndarray:
+        """p-values of some inputs' entries."""
+        return two_sided(self.weight[where] / self.sd[where], self.degrees)
+
     @property
     def pvalue(self) -> np.ndarray:
-        return two_sided(self.z, self.degrees)
+        return self.pvalues()
+
+    def own_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries of inputs that belong to the output."""
+        if self.own is None:
+            return np.zeros(0, dtype=int), np.zeros(0, dtype=int)
+        columns, places = np.nonzero(self.own >= 0)
+        return self.own[columns, places], columns
+
+    def qvalues(self) -> np.ndarray:
+        """Of all entries (d×m): weighted, own pairs apart from the rest, and never below the share of wrong names."""
+        d, m = self.weight.shape
+        pvalue = self.pvalue
+        rows, columns = self.own_pairs()
+        weighted = np.minimum(pvalue / self.prior[:, self.fold], 1.0) if self.prior is not None else pvalue
+        rest = np.ones((d, m), dtype=bool)
+        rest[rows, columns] = False
+        q = np.empty((d, m))
+        q[rest] = qvalues(weighted[rest])
+        q[rows, columns] = qvalues(pvalue[rows, columns])
+        for features, targets, names in self._names():
+            q[features, targets] = np.maximum(q[features, targets], names)
+        return q
+
+    def _names(self):
+        """Rows, columns and expected shares of wrong names of the entries that lead effects."""
+        if self.leads:
+            probability = np.array([lead.probability for lead in self.leads])
+            order = np.argsort(-probability, kind="stable")
+            share = np.empty(len(order))
+            share[order] = np.cumsum(1.0 - probability[order]) / np.arange(1, len(order) + 1)
+            yield np.array([lead.feature for lead in self.leads]), np.array([lead.target for lead in self.leads]), share
 
     def selected(self, fdr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows and columns of the entries with a q-value of at most ``fdr``, and these q-values.
+        """Rows and columns of the entries with a q-value of at most ``fdr``, the surest first, and these q-values.
 
-        What :func:`qvalues` of all p-values would tell, without working them out.
+        What :meth:`qvalues` would tell, without working out all of them.
         """
         d, m = self.weight.shape
-        scores = ((where, self.weight[where], self.sd[where]) for where in chunks(d))
-        index, qvalue = _discoveries(scores, (d, m), self.degrees, fdr)
-        return *np.divmod(index, m), qvalue
+        own = (
+            np.sort(np.ravel_multi_index(self.own_pairs(), (d, m))) if self.own is not None else np.zeros(0, dtype=int)
+        )
+
+        def scores():
+            for where in chunks(d):
+                weight = self.weight[where]
+                if len(own):
+                    weight = weight.copy()
+                    inside = own[(own >= where.start * m) & (own < where.stop * m)] - where.start * m
+                    weight.ravel()[inside] = 0.0
+                yield where, weight, self.sd[where]
+
+        index, q = _discoveries(scores(), (d, m), self.degrees, fdr, self.prior, self.fold, d * m - len(own))
+        if len(own):
+            rows, columns = np.divmod(own, m)
+            z = self.weight[rows, columns] / self.sd[rows, columns]
+            of_own = qvalues(two_sided(z, np.broadcast_to(self.degrees, m)[columns]))
+            index, q = np.append(index, own[of_own <= fdr]), np.append(q, of_own[of_own <= fdr])
+        for features, targets, names in self._names():
+            at = np.ravel_multi_index((features, targets), (d, m))
+            order = np.argsort(at)
+            place = np.minimum(np.searchsorted(at[order], index), len(at) - 1)
+            known = at[order][place] == index
+            q = np.where(known, np.maximum(q, names[order][place]), q)
+        keep = np.flatnonzero(q <= fdr)
+        z = np.abs(self.weight.ravel()[index[keep]] / self.sd.ravel()[index[keep]])
+        keep = keep[np.argsort(-z, kind="stable")]
+        return *np.divmod(index[keep], m), q[keep]
 
 
 def two_sided(z: np.ndarray, degrees: np.ndarray | float) -> np.ndarray:
@@ -98,31 +168,28 @@ def qvalues(pvalues: np.ndarray) -> np.ndarray:
     return false_discovery_control(np.clip(pvalues, 0.0, 1.0), axis=None).reshape(np.shape(pvalues))
 
 
-def _discoveries(scores, shape, degrees, fdr):
+def _discoveries(scores, shape, degrees, fdr, prior=None, fold=None, count=None):
     """Flat indices of the entries with q ≤ fdr, and their q-values, from an iterator over chunks (where, weight, sd).
 
-    Only p-values of at most ``fdr`` can belong to them, so no other is worked out.
+    Only weighted p-values of at most ``fdr`` can belong to them, so no other is worked out. ``count`` is how many tests
+    there are, if not all entries are tested here.
     """
     d, m = shape
-    cutoff = -stdtrit(degrees, 0.5 * fdr)
+    largest = 1.0 if prior is None else float(prior.max(initial=1.0))
+    cutoff = -stdtrit(degrees, 0.5 * min(fdr * largest, 1.0))
     found, pvalue = [], []
     for where, weight, sd in scores:
         z = np.abs(weight) / sd
         rows, columns = np.nonzero(z >= cutoff)
         found.append((rows + where.start) * m + columns)
-        pvalue.append(two_sided(z[rows, columns], np.broadcast_to(degrees, m)[columns]))
+        p = two_sided(z[rows, columns], np.broadcast_to(degrees, m)[columns])
+        pvalue.append(p if prior is None else np.minimum(p / prior[rows + where.start, fold[columns]], 1.0))
     found, pvalue = np.concatenate([[], *found]).astype(np.int64), np.concatenate([[], *pvalue])
     order = np.argsort(pvalue, kind="stable")
     found, pvalue = found[order], pvalue[order]
-    q = np.minimum.accumulate((pvalue * (d * m) / np.arange(1, len(pvalue) + 1))[::-1])[::-1]
+    tests = d * m if count is None else count
+    q = np.minimum.accumulate((pvalue * tests / np.arange(1, len(pvalue) + 1))[::-1])[::-1]
     return found[q <= fdr], q[q <= fdr]
-
-
-def select(scores, shape, degrees, fdr) -> np.ndarray:
-    """The entries with q ≤ fdr as a d×m mask; ``scores`` yields (where, weight, sd) for some inputs at a time."""
-    support = np.zeros(shape, dtype=bool)
-    support.ravel()[_discoveries(scores, shape, degrees, fdr)[0]] = True
-    return support
 
 
 def collect(scores, shape, degrees) -> EntryTest:

@@ -1,0 +1,402 @@
+"""Relevance entry by entry: every output is a sum of single effects, each of one input that need not be known for sure.
+
+The entry-wise part of output i is b_i = Σ_l b_il, and each b_il has one non-zero entry: of input j with probability
+p_j, drawn from N(0, σ²_il). Given Ω and the other outputs' residuals e_k, output i is a one-output regression of
+
+    r_i = Σ_k (ω_ik/ω_ii) e_k + Xb_i,    with noise variance v_i = 1/ω_ii and covariance v_iC over the samples,
+
+so that the network lends its power. One effect given the others has a posterior in closed form: with s_j = x_jᵀC⁻¹x_j,
+q_j = x_jᵀC⁻¹r and κ_j = σ²s_j/v, input j has the Bayes factor
+
+    ln BF_j = ½ [κ_j/(1 + κ_j) · q_j²/(s_jv) − ln(1 + κ_j)],    π_j = p_jBF_j / Σ p_kBF_k,    μ_j = κ_j/(1 + κ_j) ·
+    q_j/s_j,
+
+and the effect as a whole BF = Σ_j p_jBF_j. This is Theorem 3.1 with one output, except that the choice of the input
+is averaged over instead of being made: π_j are the inputs that could take each other's place. σ² maximises BF over
+a grid; an effect is pruned if BF times its prior odds is at most one. An effect keeps the inputs of the largest
+Bayes factors only, which is a restriction of the posterior that is looked for, not an error in it.
+
+Taking effects and outputs in turn is coordinate descent on an upper bound of −2 ln evidence (the posterior is taken to
+factorise over effects), J with E = Y − XB̄ in place of Y and
+
+    + Tr(Ω diag(c)) + 2 Σ KL_il,    c_i = Σ_l [Σ_j π_j(μ_j² + τ_j)s_j − b̄_ilᵀXᵀC⁻¹Xb̄_il],
+
+where τ_j = κ_j/(1 + κ_j)·v/s_j are posterior variances, b̄_il = (π_jμ_j)_j, and KL_il is the divergence of an effect's
+posterior from its prior. It never rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from nard.progress import SILENT, Watch
+
+__all__ = ["MOST_EFFECTS", "Entries", "Prior", "Whitened", "fit_entries", "learnt_prior", "no_entries", "no_own"]
+
+# Effects per output, and inputs that an effect keeps.
+MOST_EFFECTS = 32
+_KEPT = 64
+# Standard deviations of an effect, in those of an output per one of an input.
+_SIZES = np.array([0.15, 0.3, 0.6, 1.0]) ** 2
+# Of an input's length, what the active inputs and hidden inputs must leave of it.
+_LEAST_LEFT = 0.02
+# Bayes factors below the largest by this logarithm do not count.
+_NEGLIGIBLE = 25.0
+# Prior odds, as logarithms, of another effect: where nothing is known yet, and how far they are learnt.
+_LOG_ODDS = 0.0
+_LEARNT_ODDS = (-3.0, 1.0)
+# A new effect must be worth it by the inputs alone whose Bayes factor is within this factor of the largest.
+_CLUSTER = 20.0
+# Outputs are folded so that a prior is learnt from others; own inputs get at most this share of it.
+_FOLDS = 5
+_MOST_OWN = 0.9
+_SWEEPS = 50
+
+
+@dataclass
+class Entries:
+    """Posterior of the single effects: m outputs × effects × inputs kept; ``size`` is 0 where an effect is pruned.
+
+    ``index`` are the inputs of an effect, most probable first, ``pip`` π_j, ``mean`` μ_j and ``variance`` τ_j.
+    """
+
+    d: int
+    size: np.ndarray
+    index: np.ndarray
+    pip: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    divergence: np.ndarray
+
+    @property
+    def on(self) -> np.ndarray:
+        """Which effects are there, m × effects."""
+        return self.size > 0
+
+    @property
+    def empty(self) -> bool:
+        return not self.on.any()
+
+    def coef(self) -> np.ndarray:
+        """B̄, d×m."""
+        B = np.zeros((self.d, len(self.size)))
+        output, effect = np.nonzero(self.on)
+        for i, at in zip(output, effect, strict=True):
+            B[self.index[i, at], i] += self.pip[i, at] * self.mean[i, at]
+        return B
+
+    def effect(self, i: int, at: int) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and means π_jμ_j of one effect."""
+        return self.index[i, at], self.pip[i, at] * self.mean[i, at]
+
+    @property
+    def used(self) -> np.ndarray:
+        """Degrees of freedom that the effects of every output use: Σ π_j² of each, one where its input is known."""
+        return np.where(self.on, (self.pip**2).sum(axis=2), 0.0).sum(axis=1)
+
+    def counts(self) -> sparse.csr_array:
+        """Σ_l π_j of every output and input, m×d."""
+        output, effect = np.nonzero(self.on)
+        rows = np.repeat(output, self.index.shape[2])
+        values = self.pip[output, effect].ravel(), (rows, self.index[output, effect].ravel())
+        return sparse.csr_array(values, shape=(len(self.size), self.d))
+
+    @property
+    def penalty(self) -> float:
+        """2 Σ KL, what the effects add to J besides their variances."""
+        return float(2.0 * self.divergence[self.on].sum())
+
+
+def no_own(m: int) -> np.ndarray:
+    """No output has inputs of its own."""
+    return np.full((m, 0), -1)
+
+
+def no_entries(d: int, m: int) -> Entries:
+    """All effects are pruned."""
+    shape = (m, MOST_EFFECTS, min(_KEPT, d))
+    index = np.zeros(shape, dtype=np.int64)
+    return Entries(d, np.zeros(shape[:2]), index, *(np.zeros(shape) for _ in range(3)), np.zeros(shape[:2]))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """p_j, the share of an effect's prior that falls on each input, by folds of the outputs (folds × d).
+
+    ``log_odds`` are those of an output's first, second, … effect being there if the one before is. ``own`` lists the
+    inputs that are known to belong to an output, a gene of its protein (m × most of them, −1 where there are fewer),
+    and ``own_share`` how much of an effect's prior they share, by folds; the rest is shared as p_j say.
+    """
+
+    share: np.ndarray
+    fold: np.ndarray
+    log_odds: np.ndarray
+    own: np.ndarray
+    own_share: np.ndarray
+
+
+def learnt_prior(entries: Entries, own: np.ndarray) -> Prior:
+    """From how many effects the outputs have, how often (Σ_l π_j) every input drives one, and how often its own does.
+
+    For a fifth of the outputs it is learnt from the other four, so that no effect sees its own. With n_j the counts
+    there, of mean μ and variance σ² > μ over the inputs, p_j is proportional to n_j + a, a = μ²/(σ² − μ), as in a
+    Gamma-Poisson model; if the counts vary no more than chance would have it, all p_j are equal.
+    """
+    counts = entries.counts()
+    m, d = counts.shape
+    fold = np.arange(m) % _FOLDS
+    share, own_share = np.ones((_FOLDS, d)), np.zeros(_FOLDS)
+    total = np.asarray(counts.sum(axis=0)).ravel()
+    rows, places = np.nonzero(own >= 0)
+    of_own = np.bincount(rows, np.asarray(counts[rows, own[rows, places]]).ravel(), minlength=m)
+    of_all = np.where((own >= 0).any(axis=1), np.asarray(counts.sum(axis=1)).ravel(), 0.0)
+    for f in range(_FOLDS):
+        others = fold != f
+        own_share[f] = min(of_own[others].sum() / (of_all[others].sum() + 1.0), _MOST_OWN)
+        n = total - np.asarray(counts[fold == f].sum(axis=0)).ravel()
+        mean, variance = n.mean(), n.var()
+        if variance > mean > 0:
+            share[f] = n + mean**2 / (variance - mean)
+    log_odds = np.full(entries.size.shape[1], _LOG_ODDS)
+    if not entries.empty:
+        at_least = np.append(m, np.count_nonzero(np.cumprod(np.sort(entries.on)[:, ::-1], axis=1), axis=0))
+        log_odds = np.clip(np.log((at_least[1:] + 0.5) / (at_least[:-1] - at_least[1:] + 0.5)), *_LEARNT_ODDS)
+    return Prior(share / share.sum(axis=1, keepdims=True), fold, log_odds, own, own_share)
+
+
+class Whitened:
+    """L⁻¹X and what L⁻¹(Y − XB̄) has in their space, C = LLᵀ: rows are at most as many as inputs."""
+
+    def __init__(self, X: np.ndarray, C: np.ndarray | None):
+        self._factor = None if C is None else np.linalg.cholesky(C)
+        X = self._solve(X)
+        n, d = X.shape
+        self._basis = None
+        if n > d:
+            self._basis, X = np.linalg.qr(X)
+        self.XT = np.ascontiguousarray(X.T)
+        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)
+
+    def _solve(self, A):
+        return A if self._factor is None else np.linalg.solve(self._factor, A)
+
+    def rows(self, E: np.ndarray) -> np.ndarray:
+        """Residuals E (N×m) as m rows."""
+        E = self._solve(E)
+        return np.ascontiguousarray((E if self._basis is None else self._basis.T @ E).T)
+
+    def extra_scatter(self, entries: Entries) -> np.ndarray:
+        """c_i, the posterior variance of the effects' fits."""
+        c = np.zeros(len(entries.size))
+        output, effect = np.nonzero(entries.on)
+        for i, at in zip(output, effect, strict=True):
+            j = entries.index[i, at]
+            second = entries.pip[i, at] * (entries.mean[i, at] ** 2 + entries.variance[i, at])
+            fitted = (entries.pip[i, at] * entries.mean[i, at]) @ self.XT[j]
+            c[i] += second @ self.squares[j] - fitted @ fitted
+        return np.maximum(c, 0.0)
+
+
+def fit_entries(
+    whitened: Whitened,
+    E: np.ndarray,
+    omega: np.ndarray,
+    entries: Entries,
+    lengths: np.ndarray,
+    variances: np.ndarray,
+    prior: Prior,
+    tol: float = 1e-3,
+    watch: Watch = SILENT,
+) -> Entries:
+    """Sweeps over all outputs' effects until the largest change of a fit is below ``tol`` of its output's noise.
+
+    ``E`` is Y − XB̄ (N×m) at ``entries``; ``lengths`` are the inputs' squared lengths before anything was projected out
+    of them, ``variances`` the outputs' variances, to which the sizes of effects refer.
+    """
+    rows = whitened.rows(E)
+    usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)
+    found = Entries(
+        entries.d,
+        *(part.copy() for part in (entries.size, entries.index, entries.pip, entries.mean, entries.variance)),
+        entries.divergence.copy(),
+    )
+    sizes = np.outer(variances, _SIZES)
+    omega = np.ascontiguousarray(omega)
+    fresh = np.ones(len(rows), dtype=np.bool_)
+    for _ in range(_SWEEPS):
+        if watch.stopped:
+            break
+        watch.tick("entries")
+        fresh = _sweep(
+            whitened.XT,
+            np.where(usable, whitened.squares, 0.0),
+            rows,
+            omega,
+            sizes,
+            np.log(prior.share),
+            prior.fold,
+            prior.log_odds,
+            prior.own,
+            prior.own_share,
+            tol,
+            fresh,
+            found.size,
+            found.index,
+            found.pip,
+            found.mean,
+            found.variance,
+            found.divergence,
+        )
+        if not fresh.any():
+            break
+    return found
+
+
+@njit(cache=True)
+def _log_factors(squared, squares, size, v, log_prior, out):
+    """ln p_jBF_j of every input into ``out``; the largest is returned."""
+    largest = -np.inf
+    for j in range(len(squares)):
+        if squares[j] <= 0.0:
+            out[j] = -np.inf
+            continue
+        kappa = size * squares[j] / v
+        out[j] = 0.5 * (kappa / (1.0 + kappa) * squared[j] / (squares[j] * v) - np.log1p(kappa)) + log_prior[j]
+        largest = max(largest, out[j])
+    return largest
+
+
+@njit(cache=True)
+def _log_sum(values, largest):
+    total = 0.0
+    for value in values:
+        if value > largest - _NEGLIGIBLE:
+            total += np.exp(value - largest)
+    return largest + np.log(total)
+
+
+@njit(cache=True)
+def _sweep(
+    XT,
+    squares,
+    rows,
+    omega,
+    sizes,
+    log_priors,
+    fold,
+    log_odds,
+    own,
+    own_share,
+    tol,
+    fresh,
+    size,
+    index,
+    pip,
+    mean,
+    variance,
+    divergence,
+):
+    """One sweep over the outputs that are ``fresh``; returns which of them are then."""
+    m, n = rows.shape
+    d = len(squares)
+    L, kept = index.shape[1], index.shape[2]
+    again = np.zeros(m, dtype=np.bool_)
+    squared, factors, best = np.empty(d), np.empty(d), np.empty(d)
+    for i in range(m):
+        if not fresh[i]:
+            continue
+        v = 1.0 / omega[i, i]
+        h = np.zeros(n)
+        for k in range(m):
+            if omega[i, k] != 0.0:
+                weight = omega[i, k] * v
+                for a in range(n):
+                    h[a] += weight * rows[k, a]
+        log_prior = log_priors[fold[i]]
+        n_own, mass = 0, own_share[fold[i]]
+        while n_own < own.shape[1] and own[i, n_own] >= 0:
+            n_own += 1
+        rest = 1.0 - mass if n_own else 1.0
+        moved = 0.0
+        for e in range(L):
+            least = -log_odds[e] - np.log(rest)
+            r = h.copy()
+            if size[i, e] > 0.0:
+                for b in range(kept):
+                    weight = pip[i, e, b] * mean[i, e, b]
+                    if weight != 0.0:
+                        x = XT[index[i, e, b]]
+                        for a in range(n):
+                            r[a] += weight * x[a]
+            q = XT @ r
+            for j in range(d):
+                squared[j] = q[j] * q[j]
+            highest, chosen = least, 0.0
+            for g in range(sizes.shape[1]):
+                largest = _log_factors(squared, squares, sizes[i, g], v, log_prior, factors)
+                for b in range(n_own):
+                    j = own[i, b]
+                    factors[j] += np.log(np.exp(log_prior[j]) + mass / (rest * n_own)) - log_prior[j]
+                    largest = max(largest, factors[j])
+                value = _log_sum(factors, largest)
+                if value > highest:
+                    highest, chosen = value, sizes[i, g]
+                    best[:] = factors
+            was_on = size[i, e] > 0.0
+            if chosen > 0.0:
+                order = np.argsort(-best)[:kept]
+                top = best[order[0]]
+                total, cluster = 0.0, 0.0
+                for b in range(kept):
+                    weight = np.exp(best[order[b]] - top) if best[order[b]] > top - _NEGLIGIBLE else 0.0
+                    pip[i, e, b] = weight
+                    total += weight
+                    if weight * _CLUSTER >= 1.0:
+                        cluster += weight
+                if top + np.log(total if was_on else cluster) <= least:
+                    chosen = 0.0
+            if chosen > 0.0:
+                gained = 0.0
+                for b in range(kept):
+                    j = order[b]
+                    pip[i, e, b] /= total
+                    index[i, e, b] = j
+                    kappa = chosen * squares[j] / v
+                    shrink = kappa / (1.0 + kappa)
+                    if pip[i, e, b] == 0.0 or squares[j] <= 0.0:
+                        pip[i, e, b], mean[i, e, b], variance[i, e, b] = 0.0, 0.0, 0.0
+                        continue
+                    mean[i, e, b] = shrink * q[j] / squares[j]
+                    variance[i, e, b] = shrink * v / squares[j]
+                    second = mean[i, e, b] ** 2 + variance[i, e, b]
+                    gained += pip[i, e, b] * (mean[i, e, b] * q[j] - 0.5 * second * squares[j])
+                divergence[i, e] = gained / v - (top + np.log(total)) + least
+            size[i, e] = chosen
+            # r becomes the new h: what the effect leaves.
+            if chosen > 0.0:
+                for b in range(kept):
+                    weight = pip[i, e, b] * mean[i, e, b]
+                    if weight != 0.0:
+                        x = XT[index[i, e, b]]
+                        for a in range(n):
+                            r[a] -= weight * x[a]
+            if was_on or chosen > 0.0:
+                change = 0.0
+                for a in range(n):
+                    step = r[a] - h[a]
+                    rows[i, a] += step
+                    h[a] = r[a]
+                    change += step * step
+                moved = max(moved, change / v)
+            elif e + 1 < L and size[i, e + 1] == 0.0:
+                break  # neither this effect nor the next is there
+        if moved > tol * tol:
+            again[i] = True
+            for k in range(m):
+                if k != i and omega[i, k] != 0.0 and (omega[i, k] / omega[k, k]) ** 2 * moved > tol * tol:
+                    again[k] = True
+    return again

@@ -1,0 +1,84 @@
+"""Hidden inputs: columns F that nobody measured and that act on many outputs, Y = WX + LF + E.
+
+Their number is chosen by bi-cross-validation (Owen and Wang 2016): half of the samples and half of the outputs are held
+out together, and predicted from the other three quarters of the residuals, [A B; C D] by B D_k⁺C with D_k of rank k.
+A hidden input is broad, an edge of the network is not: an input counts if it lowers the held-out squares by a fiftieth,
+or by as much as one and a half outputs vary, whichever is more. Without that, a sparse network, which predicts a
+little across the blocks too, would be taken for hidden inputs where there are many samples.
+
+F are the leading left singular vectors of the residuals, each output divided by its noise. From then on F is given: the
+data are rotated to the complement of F, so that hidden inputs are covariates of X as of Y and every later step has
+N − k samples. What F explains by chance it takes from all outputs, (N − k)(m − k)/m degrees of freedom are left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["complement", "count_hidden", "degrees_left", "hidden_inputs"]
+
+_MOST = 15
+# A hidden input must predict this share of the held-out variance, and as much as this many outputs have.
+_LEAST_SHARE = 0.02
+_LEAST_OUTPUTS = 1.5
+# Random halves; with many outputs each one tells more.
+_HALVES = 20
+_ENTRIES_ENOUGH = 400_000
+_NOISE_STEPS = 10
+
+
+def count_hidden(residuals: np.ndarray, rng: np.random.Generator) -> int:
+    """How many hidden inputs bi-cross-validation finds in residuals (N×m)."""
+    n, m = residuals.shape
+    A = residuals - residuals.mean(axis=0)
+    A = A / np.where(A.std(axis=0) > 0, A.std(axis=0), 1.0)
+    most = min(_MOST, n // 4, m // 4)
+    if most < 1:
+        return 0
+    halves = int(np.clip(_HALVES * _ENTRIES_ENOUGH // (20 * A.size), 6, _HALVES))
+    error = np.mean([_held_out(A, rng, most) for _ in range(halves)], axis=0)
+    gained = 1.0 - error[1:] / error[:-1]
+    enough = gained > max(_LEAST_OUTPUTS / m, _LEAST_SHARE)
+    return most if enough.all() else int(enough.argmin())
+
+
+def _held_out(A: np.ndarray, rng: np.random.Generator, most: int) -> np.ndarray:
+    """Squares left in a random quarter by 0, 1, …, ``most`` hidden inputs."""
+    n, m = A.shape
+    rows, columns = rng.permutation(n), rng.permutation(m)
+    one, other = rows[: n // 2], rows[n // 2 :]
+    held, seen = columns[: m // 2], columns[m // 2 :]
+    U, s, Vt = np.linalg.svd(A[np.ix_(other, seen)], full_matrices=False)
+    left = A[np.ix_(one, seen)] @ Vt[:most].T / np.maximum(s[:most], 1e-300)
+    right = U[:, :most].T @ A[np.ix_(other, held)]
+    block = A[np.ix_(one, held)]
+    errors = [np.vdot(block, block)]
+    for k in range(most):
+        block = block - np.outer(left[:, k], right[k])
+        errors.append(np.vdot(block, block))
+    return np.array(errors)
+
+
+def hidden_inputs(residuals: np.ndarray, k: int) -> np.ndarray:
+    """F (N×k, orthonormal): principal components of the residuals, outputs weighted by the noise that F leaves them."""
+    n = len(residuals)
+    if k == 0:
+        return np.zeros((n, 0))
+    A = residuals - residuals.mean(axis=0)
+    noise = np.maximum(A.var(axis=0), 1e-300)
+    for _ in range(_NOISE_STEPS):
+        F = np.linalg.svd(A / np.sqrt(noise), full_matrices=False)[0][:, :k]
+        left = A - F @ (F.T @ A)
+        noise = np.maximum(np.einsum("ij,ij->j", left, left) / (n - k), 1e-6 * noise)
+    return F
+
+
+def complement(F: np.ndarray) -> np.ndarray | None:
+    """An orthonormal basis (N × N−k) of what is orthogonal to F; None stands for all of it."""
+    k = F.shape[1]
+    return None if k == 0 else np.linalg.qr(F, mode="complete")[0][:, k:]
+
+
+def degrees_left(k: int, m: int) -> float:
+    """The share of the N − k samples' degrees of freedom that k estimated hidden inputs leave to every output."""
+    return (m - k) / m

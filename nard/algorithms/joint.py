@@ -1,0 +1,265 @@
+"""Y = (U + B)X + LF + E: the column-wise part U, the entry-wise part B and hidden inputs F, fitted together.
+
+A preparation finds F, and where B and U start from, under a diagonal Ω; F is then given, and the data are rotated
+to its complement (:mod:`nard.algorithms.hidden`). What follows minimises one function of α, Ω and the effects'
+posterior,
+
+    J(α, Ω, B) = J(α, Ω) of Y − XB̄ + Tr(Ω diag(c)) + 2 Σ KL,
+
+an upper bound of −2 ln evidence (:mod:`nard.algorithms.entries`), by turns: one of the four algorithms moves α and
+Ω given B, then the effects move given α and Ω. Without B it is the paper's J, and without F of the data as they
+are. c shrinks or grows a little with α, which the algorithms do not see: a turn that would raise J is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
+from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
+from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
+from nard.algorithms.rough import RoughPass, minimise, starting_state
+from nard.algorithms.sequential import fit_sequential
+from nard.covariance import log_density
+from nard.priors import AlphaPrior, CovariancePrior
+from nard.progress import SILENT, Watch
+
+__all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare", "sample_covariance"]
+
+_ROUNDS = 3
+_NOISE_STEPS = 3
+_TURNS = 10
+# An effect's fit is known to this share of its output's noise, over all samples.
+_ENTRY_TOL = 0.03
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is given from here on: F (N×k), the data in its complement, where the effects start, and the rough pass.
+
+    ``with_entries`` tells whether there is an entry-wise part at all; ``lengths`` are the inputs' squared lengths
+    before F was projected out.
+    """
+
+    hidden: np.ndarray
+    data: Data
+    lengths: np.ndarray
+    with_entries: bool
+    entries: Entries
+    prior: Prior | None
+    rough: RoughPass
+
+    @property
+    def n_hidden(self) -> int:
+        return self.hidden.shape[1]
+
+    @property
+    def degrees_left(self) -> float:
+        return degrees_left(self.n_hidden, self.data.Y.shape[1])
+
+    def residual_data(self, entries: Entries) -> Data:
+        """X and Y − XB̄."""
+        return self.data if entries.empty else Data(self.data.X, without(self.data, entries))
+
+    def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
+        """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
+        if extra is not None:
+            cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
+        return self.rough.problem(data, lam, alpha_prior, cov_prior)
+
+
+@dataclass
+class JointFit:
+    """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects."""
+
+    problem: Problem
+    state: State
+    entries: Entries
+    fit: Fit
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The predictive density N((U + B̄)x, (1 + xᵀΣx)V + LᵀL) of a fitted model, in its own units.
+
+    ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
+    variance. V is enlarged by the degrees of freedom that estimated hidden inputs took from it; L is shrunk as the
+    column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
+    """
+
+    inputs: np.ndarray
+    entries: np.ndarray
+    precision: np.ndarray
+    loadings: np.ndarray
+    columns: ColumnCovariance
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self.inputs + self.entries
+
+    def inflation(self, X: np.ndarray) -> np.ndarray:
+        """1 + xᵀΣx of every row."""
+        return 1.0 + self.columns.variance(X)
+
+    def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(self.coef.any(axis=1))
+        residuals = Y - X[:, used] @ self.coef[used]
+        return log_density(residuals, self.precision, self.inflation(X), self.loadings)
+
+
+def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
+    """What a state predicts; ``data`` are those that were prepared, before any rotation."""
+    post = posterior(problem, state.alpha)
+    U, B = np.zeros((problem.d, problem.m)), entries.coef()
+    U[post.active] = post.mean
+    precision, F = state.omega * preparation.degrees_left, preparation.hidden
+    loadings = np.zeros((0, problem.m))
+    if F.shape[1]:
+        n, W = len(F), U + B
+        used = np.flatnonzero(W.any(axis=1))
+        loadings = F.T @ (data.Y - data.X[:, used] @ W[used]) / np.sqrt(n)
+        statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
+        loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
+    return Prediction(U, B, precision, loadings, ColumnCovariance(problem, state.alpha))
+
+
+def without(data: Data, entries: Entries) -> np.ndarray:
+    """Y − XB̄."""
+    B = entries.coef()
+    used = np.flatnonzero(B.any(axis=1))
+    return data.Y - data.X[:, used] @ B[used]
+
+
+def sample_covariance(X: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
+    """C = I + XK⁻¹Xᵀ over the samples; None where no input is active."""
+    active = np.flatnonzero(np.isfinite(alpha))
+    if not len(active):
+        return None
+    X = X[:, active] * alpha[active] ** -0.5
+    return np.eye(len(X)) + X @ X.T
+
+
+def prepare(
+    data: Data,
+    cov_prior: CovariancePrior,
+    with_inputs: bool,
+    with_entries: bool,
+    hidden: int | str,
+    rng: np.random.Generator,
+    own: np.ndarray,
+    watch: Watch = SILENT,
+) -> Preparation:
+    """B and U under a diagonal Ω, then F from what they leave, some rounds of it.
+
+    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`.
+    """
+    n, m = data.Y.shape
+    lengths = np.einsum("ij,ij->j", data.X, data.X)
+    F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
+    rotated, last, prior = data, _ROUNDS - 1, None
+    for turn in range(_ROUNDS):
+        if with_entries:
+            prior = learnt_prior(entries, own)
+            entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
+        rest = rotated if entries.empty else Data(rotated.X, without(rotated, entries))
+        rough = RoughPass(rest, cov_prior, watch, with_inputs)
+        if turn == last or watch.stopped:
+            break
+        alpha = rough.alpha if with_inputs else None
+        k = 0
+        if hidden:
+            W = entries.coef()
+            post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
+            W[post.active] += post.mean
+            used = np.flatnonzero(W.any(axis=1))
+            residuals = data.Y - data.X[:, used] @ W[used]
+            k = count_hidden(residuals, rng) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
+        if k == F.shape[1] == 0 and not with_entries:
+            break  # the next round would be the same
+        if k or F.shape[1]:
+            F = hidden_inputs(residuals, k)
+            rotated = _rotated(data, F)
+    return Preparation(F, rotated, lengths, with_entries, entries, prior, rough)
+
+
+def _rotated(data: Data, F: np.ndarray) -> Data:
+    basis = complement(F)
+    return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
+
+
+def _rough_entries(data: Data, entries: Entries, alpha, lengths, k: int, prior: Prior, watch: Watch) -> Entries:
+    """Effects with every output on its own, its noise estimated from what they leave."""
+    n, m = data.Y.shape
+    whitened = Whitened(data.X, None if alpha is None else sample_covariance(data.X, alpha))
+    outputs = np.einsum("ij,ij->j", data.Y, data.Y) / n
+    for _ in range(_NOISE_STEPS):
+        E = without(data, entries)
+        degrees = np.maximum((n - 1.0) * degrees_left(k, m) - entries.used, 1.0)
+        noise = np.maximum(np.einsum("ij,ij->j", E, E) / degrees, data.variance_floor)
+        entries = fit_entries(whitened, E, np.diag(1.0 / noise), entries, lengths, outputs, prior, _ENTRY_TOL, watch)
+    return entries
+
+
+def fit_joint(
+    preparation: Preparation,
+    lam: float,
+    alpha_prior: AlphaPrior,
+    cov_prior: CovariancePrior,
+    method: str = "sequential",
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    watch: Watch = SILENT,
+    **options,
+) -> JointFit:
+    """Turns of α and Ω given B, and of B given both, until J settles; ``options`` are those of :func:`minimise`."""
+    rough, entries = preparation.rough, preparation.entries
+    data, extra = preparation.residual_data(entries), None
+    if preparation.with_entries:
+        extra = Whitened(data.X, sample_covariance(data.X, rough.alpha)).extra_scatter(entries)
+    problem = preparation.problem(data, extra, lam, alpha_prior, cov_prior)
+    start = starting_state(problem, rough, method, tol, watch)
+    fallback = starting_state(problem, rough, "sequential", tol, watch) if method in ("full", "surrogate") else None
+    fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
+    if not preparation.with_entries:
+        return JointFit(problem, fit.state, entries, fit)
+    tolerance = tol * problem.scale
+    outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n
+
+    def at(entries, state, whitened):
+        """The problem of α and Ω at the effects, and J."""
+        problem = preparation.problem(
+            preparation.residual_data(entries), whitened.extra_scatter(entries), lam, alpha_prior, cov_prior
+        )
+        return problem, objective_at(problem, state) + entries.penalty
+
+    state = fit.state
+    whitened = Whitened(data.X, sample_covariance(data.X, state.alpha))
+    problem, value = at(entries, state, whitened)
+    objective, converged = [value], False
+    while not converged and len(objective) <= _TURNS and not watch.stopped:
+        moved = fit_entries(
+            whitened,
+            problem.Y,
+            state.omega,
+            entries,
+            preparation.lengths,
+            outputs,
+            preparation.prior,
+            _ENTRY_TOL,
+            watch,
+        )
+        trial, trial_value = at(moved, state, whitened)
+        if trial_value <= value:
+            entries, problem, value = moved, trial, trial_value
+        again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
+        there = Whitened(data.X, sample_covariance(data.X, again.state.alpha))
+        trial, trial_value = at(entries, again.state, there)
+        if trial_value <= value:
+            state, problem, value, whitened = again.state, trial, trial_value, there
+        objective.append(value)
+        converged = objective[-2] - value <= tolerance
+    state = replace(state, coordinates=None)
+    return JointFit(problem, state, entries, Fit(state, objective, converged and fit.converged))
