@@ -72,8 +72,9 @@ def caution_text(caution: dict) -> str:
     """What a caution of a fit means, and what to do about it."""
     if caution["code"] == "marginal tests":
         return (
-            f"No input is active in the column-wise model, so that the {caution['associations']} associations found
-            are " 'plain correlations, many of them by way of other inputs: set relevance="auto" or "entries".'
+            "No input is active in the column-wise model, so that the "
+            f"{caution['associations']} associations found are plain correlations, many of them by way of other inputs: "
+            'set relevance="auto" or "entries".'
         )
     return (
         f"{caution['evident']} hidden inputs are evident behind the outputs, and {caution['used']} were allowed for: "

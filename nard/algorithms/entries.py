@@ -8,8 +8,8 @@ p_j, drawn from N(0, σ²_il). Given Ω and the other outputs' residuals e_k, ou
 so that the network lends its power. One effect given the others has a posterior in closed form: with s_j = x_jᵀC⁻¹x_j,
 q_j = x_jᵀC⁻¹r and κ_j = σ²s_j/v, input j has the Bayes factor
 
-    ln BF_j = ½ [κ_j/(1 + κ_j) · q_j²/(s_jv) − ln(1 + κ_j)],    π_j = p_jBF_j / Σ p_kBF_k,    μ_j = κ_j/(1 + κ_j) ·
-    q_j/s_j,
+    ln BF_j = ½ [κ_j/(1 + κ_j) · q_j²/(s_jv) − ln(1 + κ_j)],
+    π_j = p_jBF_j / Σ p_kBF_k,    μ_j = κ_j/(1 + κ_j) · q_j/s_j,
 
 and the effect as a whole BF = Σ_j p_jBF_j. This is Theorem 3.1 with one output, except that the choice of the input
 is averaged over instead of being made: π_j are the inputs that could take each other's place. σ² maximises BF over
