@@ -52,6 +52,13 @@ def cohort_paragraph(
         f"of the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
         f"connected once the {inputs} are accounted for.",
     ]
+    hidden = fit.get("hidden", {}).get("number", 0)
+    if hidden:
+        sentences.append(f"All of this is adjusted for {_hidden(hidden)}.")
+    if "own" in associations:
+        own = int((associations["selected"] & (associations["own"] == 1)).sum())
+        if own:
+            sentences.append(f"Of the associations {own} are of {inputs} with their own {outputs}.")
     strongest = associations[associations["selected"]].head(_STRONGEST)
     if len(strongest):
         named = listed(f"{row.feature} → {row.target} ({signed(row.weight)})" for row in strongest.itertuples())
@@ -79,6 +86,10 @@ def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) ->
     return (
         f"Of all pairs within a {group} {shares[0]:.1%} are connected, of those between two {group}s {shares[1]:.1%}."
     )
+
+
+def _hidden(number: int) -> str:
+    return "one hidden input" if number == 1 else f"{number} hidden inputs"
 
 
 def signed(value: float) -> str:

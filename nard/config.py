@@ -31,6 +31,13 @@ __all__ = [
 ]
 
 
+# Keys that there were, and what to write instead.
+_GONE = {
+    ("fit", "refit"): "There is no refit any more: `fit.relevance` (auto, inputs, entries, both) says which parts the "
+    "coefficients have. Leave `refit` out, or write `relevance: auto`.",
+}
+
+
 class ConfigError(DataError):
     """A mistake in the configuration."""
 
@@ -153,8 +160,8 @@ def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
         known = list(error.schema["properties"])
         for key in [key for key in error.instance if key not in known]:
             closest = nearest(str(key), known)
-            hint = f" Did you mean `{closest}`?" if closest else f" Known keys: {', '.join(known)}."
-            yield f"unknown key `{key}` in {place}.{hint}"
+            hint = f"Did you mean `{closest}`?" if closest else f"Known keys: {', '.join(known)}."
+            yield f"unknown key `{key}` in {place}. {_GONE.get((place, key), hint)}"
     elif error.validator == "required":
         for key in [key for key in error.validator_value if key not in error.instance]:
             yield f"{place} lacks the key `{key}`.{_choices(error.schema.get('properties', {}).get(key, {}))}"

@@ -150,6 +150,8 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         λ tried, with scores; None if λ was given. :func:`nard.figures.plot_lam_path` draws it.
     relevance_ : {"inputs", "entries", "both"}
         The parts that predict.
+    n_hidden_ : int
+        Hidden inputs of the model that predicts; it may do without those that the findings are adjusted for.
     scores_ : DataFrame or None
         Held-out log-likelihood and R² of the models tried, if there was a choice or λ was cross-validated.
     cautions_ : list of dict
@@ -543,12 +545,13 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.coef_ = self.input_coef_ + self.entry_coef_
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         self.relevance_ = parts.name
+        self.n_hidden_ = parts.hidden
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
         self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)
         pairs = np.outer(scaler.y_scale, scaler.y_scale)
         self.precision_ = self._prediction.precision / pairs
-        self.covariance_ = state.network.covariance * pairs / preparation.degrees_left
+        self.covariance_ = state.network.covariance * pairs
         self.objective_ = np.array(joint.fit.objective)
         self.n_bound_ = joint.fit.n_bound
         self.n_iter_ = joint.fit.n_iter
@@ -557,7 +560,8 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     def _keep_findings(self, data, preparation, joint, parts):
         """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
         scaler = self._scaler
-        found = find(preparation, joint)
+        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
+        found = find(preparation, joint, shown.loadings)
         # Arrays of this size are changed in place: with tens of thousands of inputs each is more than a gigabyte.
         for part in (found.entries.weight, found.entries.sd):
             part *= scaler.y_scale
@@ -565,7 +569,6 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         units = np.outer(scaler.y_scale, scaler.y_scale)
         self.input_test_, self.entry_test_ = found.inputs, found.entries
         self.edge_test_ = replace(found.edges, precision=found.edges.precision / units)
-        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
         self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
         self.cautions_ = self._cautions(data, shown, parts, joint)

@@ -18,7 +18,11 @@ __all__ = ["atomic", "read_json", "read_tsv", "write_json", "write_npz", "write_
 
 _DIGITS = "%.8g"
 # Columns of names, which stay text even if they look like numbers.
-_NAMES = dict.fromkeys(("sample", "feature", "source", "target", "name", "id", "label", "genes", "cohort"), str)
+_NAMES = dict.fromkeys(
+    ("sample", "feature", "source", "target", "name", "id", "label", "genes", "cohort", "stand_ins"), str
+)
+# Of these, lists that may be empty, which is not missing.
+_LISTS = ("stand_ins",)
 
 
 @contextmanager
@@ -66,7 +70,11 @@ def write_tsv(table: pd.DataFrame, path: str | Path, *, index: bool = False) -> 
 
 def read_tsv(path: str | Path, **options) -> pd.DataFrame:
     """A table written by :func:`write_tsv`. Sodium is called NA, so only an empty cell is missing."""
-    return pd.read_csv(path, sep="\t", keep_default_na=False, na_values=[""], **{"dtype": _NAMES, **options})
+    table = pd.read_csv(path, sep="\t", keep_default_na=False, na_values=[""], **{"dtype": _NAMES, **options})
+    for name in _LISTS:
+        if name in table:
+            table[name] = table[name].fillna("")
+    return table
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:

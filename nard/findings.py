@@ -73,12 +73,12 @@ def caution_text(caution: dict) -> str:
     if caution["code"] == "marginal tests":
         return (
             "No input is active in the column-wise model, so that the "
-            f"{caution['associations']} associations found are plain correlations, many of them by way of other inputs: "
+            f"{caution['associations']} associations found are plain correlations, many by way of other inputs: "
             'set relevance="auto" or "entries".'
         )
     return (
-        f"{caution['evident']} hidden inputs are evident behind the outputs, and {caution['used']} were allowed for: "
-        'associations and edges may be theirs. Set hidden="auto".'
+        f"Hidden inputs behind the outputs: {caution['evident']} evident, {caution['used']} allowed for. Associations "
+        'and edges may be theirs: set hidden="auto".'
     )
 
 
@@ -150,8 +150,8 @@ class FindingsMixin:
         Returns
         -------
         DataFrame
-            One row per pair of outputs: ``source``, ``target``, ``precision`` (de-sparsified, in the units of the
-            data), ``partial_correlation``, ``z``, ``pvalue``, ``qvalue``, ``selected``.
+            One row per pair of outputs: ``source``, ``target``, ``precision`` (by nodewise regressions, in the units
+            of the data), ``partial_correlation``, ``z``, ``pvalue``, ``qvalue``, ``selected``.
 
         Examples
         --------

@@ -8,10 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from nard.baselines.chains import fit_resuming
-from nard.methods import make_model
+from nard.data.groups import own_genes
+from nard.methods import make_model, minimise_j
 from nard.results import write_fit
 
-__all__ = ["FIT_FILES", "fit_paths", "fitted_model", "write_model"]
+__all__ = ["FIT_FILES", "fit_paths", "fitted_model", "own_pairs", "write_model"]
 
 # The files of a fit, by what they hold.
 FIT_FILES = {
@@ -19,6 +20,7 @@ FIT_FILES = {
     "nodes": "nodes.tsv",
     "associations": "associations.tsv",
     "features": "features.tsv",
+    "hidden": "hidden.tsv",
     "trace": "trace.tsv",
     "lam_path": "lam_path.tsv",
     "fit": "fit.json",
@@ -33,12 +35,25 @@ def fit_paths(folder: str | Path) -> dict[str, str]:
     return {key: str(Path(folder, name)) for key, name in FIT_FILES.items()}
 
 
-def fitted_model(method: str, settings: Mapping, seed: int, X: pd.DataFrame, Y: pd.DataFrame, folder: str | Path):
+def own_pairs(method: str, groups: pd.DataFrame) -> dict:
+    """The argument of NARD that tells which inputs belong to which output; baselines take none."""
+    return {"own": own_genes(groups)} if minimise_j([method]) else {}
+
+
+def fitted_model(
+    method: str,
+    settings: Mapping,
+    seed: int,
+    X: pd.DataFrame,
+    Y: pd.DataFrame,
+    groups: pd.DataFrame,
+    folder: str | Path,
+):
     """A method with the settings of the config's section `fit`, fitted to samples × features.
 
     A sampler keeps its chain in ``folder`` while it runs, so that a fit that was killed goes on.
     """
-    model = make_model(method, settings, seed)
+    model = make_model(method, settings, seed, **own_pairs(method, groups))
     with _one_thread():
         return fit_resuming(model, X, Y, Path(folder, "chain.npz"))
 

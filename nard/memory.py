@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nard.data.errors import DataError
-from nard.methods import METHODS
+from nard.methods import minimise_j
 
 __all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large", "tuned_by"]
 
@@ -28,9 +28,14 @@ _ROW = 500
 _FOLDS = 5
 _CAPME_VALUES = 30
 _LASSO_VALUES = 30
+# Of the entry-wise model: effects per output, inputs that an effect keeps, and the largest data it is tried on.
+_EFFECTS, _KEPT = 32, 64
+_MOST_PRODUCTS = 2e9
 
 
-def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *, tuned: bool = False) -> int:
+def fit_megabytes(
+    method: str, n_samples: int, n_inputs: int, n_outputs: int, *, tuned: bool = False, relevance: str = "auto"
+) -> int:
     """Megabytes for a job that fits ``method``, the interpreter and the tables that it writes included.
 
     Parameters
@@ -40,7 +45,9 @@ def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *,
     n_samples, n_inputs, n_outputs : int
         N, d and m.
     tuned : bool, default=False
-        Whether λ and the kind of coefficients are given, so that nothing is cross-validated.
+        Whether λ and the parts of the model are given, so that nothing is cross-validated.
+    relevance : {"auto", "inputs", "entries", "both"}, default="auto"
+        As in :class:`nard.NARD`; of no meaning for baselines.
 
     Examples
     --------
@@ -53,6 +60,8 @@ def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *,
     data = 3 * n * (d + m)
     folds = 0 if tuned else _FOLDS
     fit = _HELD[method](n, d, m, folds)
+    if minimise_j([method]) and _with_entries(n, d, m, relevance):
+        fit += _nard_entries(n, d, m, folds)
     # All associations or those that count, and all pairs; by then the fit has left the coefficients and their tests.
     rows = min(d * m, MOST_ROWS) + m * m // 2
     tables = 8 * d * m + 8 * m * m + rows * _ROW // _DOUBLE
@@ -61,22 +70,44 @@ def fit_megabytes(method: str, n_samples: int, n_inputs: int, n_outputs: int, *,
 
 def tuned_by(settings: Mapping, method: str) -> bool:
     """Whether the config's section `fit` leaves the method nothing to cross-validate."""
-    return "lam" in METHODS[method].takes and not isinstance(settings["lam"], str) and settings["refit"] != "auto"
+    if not minimise_j([method]) or isinstance(settings["lam"], str):
+        return False
+    # The entry-wise model alone is one model, however many hidden inputs are counted.
+    return settings["relevance"] == "entries" or "auto" not in (settings["relevance"], settings["hidden"])
+
+
+def _with_entries(n: int, d: int, m: int, relevance: str) -> bool:
+    return min(n, d) * d * m <= _MOST_PRODUCTS if relevance == "auto" else relevance != "inputs"
 
 
 def _nard(n: int, d: int, m: int, folds: int) -> int:
-    """J's statistics at the rough pass, the best λ and the current one; the folds walk the path of λ together."""
-    points = 3 * (folds + 1)
+    """J's statistics at the rough pass, the best λ and the current one; the folds walk the path of λ together.
+
+    There are two models, with hidden inputs and without, each with its rough pass.
+    """
+    points = 3 * (folds + 1) + 1
     # C⁻¹ with what it was made of, and C⁻¹Y. The few columns of X in use are there once more.
     by_samples = points * (2 * n * n + n * m)
     # XᵀC⁻¹X and Q; XᵀX and XᵀY once per fold, and three of their size on the way.
     by_inputs = (points + folds + 1 + 3) * (d * d + d * m)
     # R, Ω, its dual and inverse, penalties and the hyperprior's matrix.
     networks = points * 8 * m * m
-    # Training and held-out samples of every fold, and two scaled copies.
-    samples = (folds + 2) * n * (d + m)
-    # The posterior mean, the refit's coefficients of three rounds, estimates and deviations of two tests.
-    return (by_samples if n < d else by_inputs) + networks + samples + 8 * d * m
+    # Training and held-out samples of every fold, and two scaled copies; the samples without hidden inputs.
+    samples = 2 * (folds + 2) * n * (d + m)
+    # Both parts of the coefficients, their sum, in the units of the data and of the fit; estimates and deviations.
+    return (by_samples if n < d else by_inputs) + networks + samples + 9 * d * m
+
+
+def _nard_entries(n: int, d: int, m: int, folds: int) -> int:
+    """What the entry-wise part adds: up to three models to choose from, or one that predicts and one that tests."""
+    models = 3 if folds else 2
+    # Inputs, probabilities, means and variances of the effects of every model, of the folds or of two fits, and four
+    # copies on the way.
+    effects = (models + max(folds, 2) + 4) * 4 * m * _EFFECTS * min(_KEPT, d)
+    statistics = (2 * n * n + n * m) if n < d else (3 * d * d + d * m)
+    # Two of the models have samples without hidden inputs; two whitenings hold three copies of the inputs each.
+    samples = 2 * n * (d + m) + 6 * n * d
+    return effects + models * (statistics + 8 * m * m) + samples + 3 * d * m
 
 
 def _nard_from_all(n: int, d: int, m: int, folds: int) -> int:
@@ -189,25 +220,22 @@ def too_large(method: str, shape: tuple[int, int, int], settings: Mapping, limit
     ``shape`` is (N, d, m), ``settings`` the config's section `fit`.
     """
     n, d, m = shape
-    tuned = tuned_by(settings, method)
-    needed = fit_megabytes(method, n, d, m, tuned=tuned)
+    needed = _needed(method, shape, settings)
     if needed <= limit.megabytes:
         return None
     lines = [
         f"{method}: a fit to {n} samples × {d} inputs × {m} outputs takes up to {needed} MB; "
         f"{limit.source} {limit.megabytes} MB"
     ]
-    given = fit_megabytes(method, n, d, m, tuned=True)
-    if not tuned and "lam" in METHODS[method].takes and given <= limit.megabytes:
+    given = fit_megabytes(method, n, d, m, tuned=True, relevance="inputs")
+    if minimise_j([method]) and given <= limit.megabytes:
         lines.append(
-            "no cross-validation: a given λ and kind of coefficients, `fit: {lam: 0.1, refit: true}`, "
-            f"take up to {given} MB"
+            "no cross-validation: the paper's model at a given λ, `fit: {lam: 0.1, relevance: inputs, hidden: 0}`, "
+            f"takes up to {given} MB"
         )
-    if fewer := _most_inputs(method, n, m, limit.megabytes, d, tuned):
+    if fewer := _most_inputs(method, shape, settings, limit.megabytes):
         lines.append(f"fewer inputs: `preprocessing: {{genes: {fewer}}}` or less takes the most variable ones")
-    fitting = [
-        name for name in _HELD if fit_megabytes(name, n, d, m, tuned=tuned_by(settings, name)) <= limit.megabytes
-    ]
+    fitting = [name for name in _HELD if _needed(name, shape, settings) <= limit.megabytes]
     if fitting:
         lines.append(f"other methods: `methods: [{', '.join(fitting)}]` fit into it")
     lines.append(
@@ -217,12 +245,18 @@ def too_large(method: str, shape: tuple[int, int, int], settings: Mapping, limit
     return "\n  ".join(lines)
 
 
-def _most_inputs(method: str, n: int, m: int, megabytes: int, d: int, tuned: bool) -> int:
+def _needed(method: str, shape: tuple[int, int, int], settings: Mapping) -> int:
+    """Megabytes with the settings of the config's section `fit`."""
+    return fit_megabytes(method, *shape, tuned=tuned_by(settings, method), relevance=settings["relevance"])
+
+
+def _most_inputs(method: str, shape: tuple[int, int, int], settings: Mapping, megabytes: int) -> int:
     """The largest number of inputs below d, to two digits, that fits; 0 if none does."""
+    n, d, m = shape
     low, high = 0, d
     while high - low > 1:
         middle = (low + high) // 2
-        if fit_megabytes(method, n, middle, m, tuned=tuned) <= megabytes:
+        if _needed(method, (n, middle, m), settings) <= megabytes:
             low = middle
         else:
             high = middle
@@ -235,5 +269,5 @@ def require_memory(method: str, shape: tuple[int, int, int], settings: Mapping, 
     limit = memory_limit(requested)
     if problem := too_large(method, shape, settings, limit):
         raise DataError(problem)
-    needed = fit_megabytes(method, *shape, tuned=tuned_by(settings, method))
+    needed = _needed(method, shape, settings)
     return f"memory: the fit takes up to {needed} MB; {limit.source} {limit.megabytes} MB"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 
-__all__ = ["METHODS", "Method", "make_model", "minimise_j", "tuned_settings"]
+__all__ = ["METHODS", "Method", "make_model", "minimise_j", "settings_of_tests", "tuned_settings"]
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def _nard(variant: str) -> Method:
         f"NARD {variant}",
         "nard.estimator.NARD",
         {"method": variant},
-        ("lam", "fdr", "refit"),
-        {"lam": "lam_", "refit": "refit_"},
+        ("lam", "relevance", "hidden"),
+        {"lam": "lam_", "relevance": "relevance_", "hidden": "n_hidden_"},
     )
 
 
@@ -90,5 +90,14 @@ def tuned_settings(name: str, model) -> dict:
     return {argument: _plain(getattr(model, attribute)) for argument, attribute in METHODS[name].tuned.items()}
 
 
+def settings_of_tests(name: str, model) -> dict:
+    """The parts of the model under which NARD tested its findings, which need not be those that predict."""
+    if not minimise_j([name]):
+        return {}
+    # Only the entry-wise model has learnt a prior of the entries.
+    relevance = "inputs" if model.entry_test_.prior is None else "entries"
+    return {"relevance": relevance, "hidden": model.hidden_.shape[1]}
+
+
 def _plain(value):
-    return value if isinstance(value, bool) else float(value)
+    return value if isinstance(value, str | int) else float(value)

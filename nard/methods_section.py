@@ -30,6 +30,20 @@ _BH = (
     "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
     "multiple testing. Journal of the Royal Statistical Society B 57, 289–300.",
 )
+_LIU = (
+    "Liu 2013",
+    "Liu W (2013). Gaussian graphical model estimation with false discovery rate control. Annals of Statistics 41, "
+    "2948–2978.",
+)
+_OWEN = (
+    "Owen and Wang 2016",
+    "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139.",
+)
+_SINGLE = (
+    "Wang et al. 2020",
+    "Wang G, Sarkar A, Carbonetto P, Stephens M (2020). A simple new approach to variable selection in regression, "
+    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300.",
+)
 _SNAKEMAKE = (
     "Mölder et al. 2021",
     "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33.",
@@ -74,6 +88,7 @@ _PUBLICATIONS = {
 # In the reason why samples of another type were dropped (nard/data/samples.py).
 _KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
 
+_PARTS = {"inputs": "U alone", "entries": "B alone", "both": "U and B"}
 _LAM = {"cv": "chosen by five-fold cross-validated likelihood", "ebic": "chosen by the extended BIC"}
 _OUTLIERS = {
     "winsorise": "values beyond five robust standard deviations from the median were pulled in to that distance",
@@ -89,7 +104,7 @@ _IMPUTED = {
 
 @dataclass(frozen=True)
 class MethodsSection:
-    """Paragraphs in plain text (data, preparation, model and findings, comparisons, software), and what they cite."""
+    """Paragraphs in plain text, from the data, their preparation and the model to the software; and what they cite."""
 
     paragraphs: list[str]
     references: list[str]
@@ -118,18 +133,22 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
     paragraphs = [
         _data(summaries, config),
         _preparation(summaries, config),
-        f"{_model(fits, config)} {_found(fits)}",
+        _model(fits, config),
+        *([_tests(fits, config)] if minimise_j([config["reference"]]) else []),
+        _found(fits),
         _comparisons(summaries, config),
         _software(config),
     ]
-    return MethodsSection(paragraphs, _references(config))
+    return MethodsSection(paragraphs, _references(fits, config))
 
 
-def _references(config: Mapping) -> list[str]:
+def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
     methods = {method for cohort in config["cohorts"] for method in methods_of(config, cohort)}
     cited = {_PUBLICATIONS[method][1] for method in methods} | {_SNAKEMAKE[1]}
     if minimise_j([config["reference"]]):
-        cited.add(_BH[1])
+        cited |= {_BH[1], _LIU[1]}
+        cited |= {_SINGLE[1]} if _any_entries(fits) else set()
+        cited |= {_OWEN[1]} if config["fit"]["hidden"] == "auto" else set()
     return sorted(cited)
 
 
@@ -220,14 +239,67 @@ def _model(fits: Sequence[Mapping], config: Mapping) -> str:
     lam = config["fit"]["lam"]
     used = [fit["tuned"]["lam"] for fit in fits]
     values = f"λ = {min(used):.2g}" if min(used) == max(used) else f"λ between {min(used):.2g} and {max(used):.2g}"
+    single = f" ({_SINGLE[0]})" if _any_entries(fits) else ""
     return (
-        f"We fitted network automatic relevance determination (NARD; {citation}), Y = WX + E with residual precision "
-        f"Ω, by its {reference} algorithm. The penalty λ of the residual network was {_LAM.get(lam, 'set beforehand')} "
-        f"({values}). Three kinds of findings were tested: inputs by leave-one-out scores, input → output associations "
-        "by the same scores, and edges between outputs, which are partial correlations given all inputs and all other "
-        f"outputs, by the de-sparsified graphical lasso. Each kind was selected at a false discovery rate of "
-        f"{config['fit']['fdr']:.3g} within each cohort ({_BH[0]})."
+        f"We fitted network automatic relevance determination (NARD; {citation}) by its {reference} algorithm, in the "
+        "model Y = (U + B)X + LF + E with residual precision Ω: U is NARD's column-wise part, for inputs that drive "
+        f"many outputs; B makes every output a sum of few single effects{single}; F are hidden inputs, which nobody "
+        f"measured and which act on many outputs. {_parts(fits, config)} {_hidden(fits, config)} The penalty λ of the "
+        f"residual network was {_LAM.get(lam, 'set beforehand')} ({values})."
     )
+
+
+def _parts(fits: Sequence[Mapping], config: Mapping) -> str:
+    """Which of U and B predict, and who chose."""
+    by_parts: dict[str, list[str]] = {}
+    for fit in fits:
+        by_parts.setdefault(_PARTS[fit["tuned"]["relevance"]], []).append(fit["title"])
+    where = listed(
+        parts if len(by_parts) == 1 else f"{parts} in {listed(titles)}" for parts, titles in by_parts.items()
+    )
+    if config["fit"]["relevance"] == "auto":
+        return f"Of these parts, those were used for prediction that predict held-out samples best: {where}."
+    return f"The parts were set beforehand: {where}."
+
+
+def _hidden(fits: Sequence[Mapping], config: Mapping) -> str:
+    counts = [f"{fit['hidden']['number']} in {fit['title']}" for fit in fits]
+    if config["fit"]["hidden"] == "auto":
+        return f"The number of hidden inputs was found by bi-cross-validation ({_OWEN[0]}): {listed(counts)}."
+    if not config["fit"]["hidden"]:
+        return "Hidden inputs were not allowed for."
+    return f"The number of hidden inputs was set beforehand: {listed(counts)}."
+
+
+def _tests(fits: Sequence[Mapping], config: Mapping) -> str:
+    """How each kind of finding was tested."""
+    entries = [fit["title"] for fit in fits if fit["tested"]["relevance"] == "entries"]
+    inputs = [fit["title"] for fit in fits if fit["tested"]["relevance"] != "entries"]
+    hidden = any(fit["hidden"]["number"] for fit in fits)
+    said = [f"Three kinds of findings were tested{', with hidden inputs as covariates' if hidden else ''}."]
+    if entries:
+        where = f"In {listed(entries)} an" if inputs else "An"
+        said.append(
+            f"{where} input → output association was tested by Student's t in what network and other effects leave of "
+            "the output. Its p-value was weighted by how often its input drives the other outputs; inputs that belong "
+            "to the output were a family of their own; and a q-value is no smaller than the expected share of wrongly "
+            "named inputs among the surer associations. An input was tested by all outputs together and by its surest "
+            "association."
+        )
+    if inputs:
+        where = f"In {listed(inputs)} inputs" if entries else "Inputs"
+        said.append(f"{where} and input → output associations were tested by leave-one-out scores given U.")
+    said.append(
+        "Edges between outputs are partial correlations given all inputs and all other outputs; they were tested by "
+        f"nodewise regressions, corrected for the bias of their penalty ({_LIU[0]}) and for residuals that are not "
+        f"normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each cohort "
+        f"({_BH[0]})."
+    )
+    return " ".join(said)
+
+
+def _any_entries(fits: Sequence[Mapping]) -> bool:
+    return any("entries" in (fit["tested"]["relevance"], fit["tuned"]["relevance"]) for fit in fits)
 
 
 def _found(fits: Sequence[Mapping]) -> str:

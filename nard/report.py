@@ -13,15 +13,20 @@ import pandas as pd
 import yaml
 
 from nard.alt_text import alt_text
-from nard.captions import cohort_paragraph
+from nard.captions import cohort_paragraph, signed
 from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
 from nard.explorer.page import asset, template
+from nard.findings import caution_text
+from nard.hidden import HiddenInput
+from nard.methods import METHODS
 from nard.methods_section import MethodsSection, software_versions
 
-__all__ = ["CohortResults", "report_page"]
+__all__ = ["CohortResults", "NardFit", "report_page"]
 
 _STRONGEST = 15
+# Stand-ins that a cell of a table names.
+_NAMED = 6
 
 # Figures by section: how the file's name begins, its caption, and what the figure is called.
 _FIGURES = {
@@ -41,6 +46,9 @@ _FIGURES = {
     "Diagnostics": [("lam_path_", "lam_path", "Choice of λ in {}"), ("trace_", "trace", "Convergence in {}")],
 }
 _LEADS = {
+    "Hidden inputs": "What nobody measured and what moves many outputs together, such as purity or batch, as the "
+    "residuals show it. Associations and edges are adjusted for it. Loadings are in units of the output per standard "
+    "deviation of the hidden input, its sign is arbitrary, and r is its correlation with measured inputs.",
     "Methods": "Findings of every method, agreement with the reference method, and how well each predicts samples "
     "held out from the fit.",
     "Against the truth": "Simulated cohorts have a known truth: the share of it that was found (TPR), and the share of "
@@ -52,8 +60,17 @@ _LEADS = {
 
 
 @dataclass(frozen=True)
+class NardFit:
+    """What speaks against trusting a fit of NARD (its ``cautions``), and its hidden inputs."""
+
+    method: str
+    cautions: Sequence[Mapping]
+    hidden: Sequence[HiddenInput]
+
+
+@dataclass(frozen=True)
 class CohortResults:
-    """What the report says about one cohort: the account of its data, and the fit of the reference method."""
+    """What the report says about one cohort: the account of its data, the fit of the reference method, NARD's fits."""
 
     summary: Mapping
     fit: Mapping
@@ -61,6 +78,7 @@ class CohortResults:
     associations: pd.DataFrame
     edges: pd.DataFrame
     nodes: pd.DataFrame
+    nard: Sequence[NardFit] = ()
 
     @property
     def title(self) -> str:
@@ -90,6 +108,7 @@ def report_page(
         "Associations": [],
         "Across cancers": [],
         "Surest findings": [part for cohort in cohorts for part in _surest(cohort)],
+        "Hidden inputs": [part for cohort in cohorts for part in _hidden(cohort)],
         "Methods": [{"title": "Every fit", "table": _table(_comparison(tables, seconds))}],
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
@@ -155,21 +174,61 @@ def _paragraph(cohort: CohortResults) -> dict:
     text = cohort_paragraph(
         cohort.summary, cohort.fit, cohort.held_out, cohort.associations, cohort.edges, cohort.nodes
     )
-    return {"id": f"cohort-{_slug(cohort.summary['cohort'])}", "title": cohort.title, "paragraphs": [text]}
+    part = {"id": f"cohort-{_slug(cohort.summary['cohort'])}", "title": cohort.title, "paragraphs": [text]}
+    return {**part, "cautions": _cautions(cohort.nard)}
+
+
+def _cautions(fits: Sequence[NardFit]) -> list[str]:
+    """Each once, with the methods that it is of."""
+    methods: dict[str, list[str]] = {}
+    for fit in fits:
+        for caution in fit.cautions:
+            methods.setdefault(caution_text(caution), []).append(METHODS[fit.method].title)
+    return [f"{', '.join(titles)}: {text}" for text, titles in methods.items()]
 
 
 def _surest(cohort: CohortResults) -> list[dict]:
+    naming = [name for name in ("own", "probability", "stand_ins") if name in cohort.associations]
     shown = {
-        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue"]),
+        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", *naming]),
         "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue"]),
     }
-    return [
-        {
-            "title": f"{cohort.title}: surest {what} (at most {_STRONGEST})",
-            "table": _table(table.loc[table["selected"], columns].head(_STRONGEST)),
-        }
-        for what, (table, columns) in shown.items()
-    ]
+    parts = []
+    for what, (table, columns) in shown.items():
+        rows = table.loc[table["selected"], columns].head(_STRONGEST)
+        if "stand_ins" in rows:
+            rows = rows.assign(own=rows["own"].map({True: "own"}).fillna(""), stand_ins=rows["stand_ins"].map(_few))
+        parts.append({"title": f"{cohort.title}: surest {what} (at most {_STRONGEST})", "table": _table(rows)})
+    return parts
+
+
+def _few(stand_ins: str) -> str:
+    """The first of names joined by ";", and how many more there are."""
+    names = stand_ins.split(";") if isinstance(stand_ins, str) and stand_ins else []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _hidden(cohort: CohortResults) -> list[dict]:
+    """A table for every fit that found any; algorithms that start from the same preparation share theirs."""
+    tables: dict[tuple, list[str]] = {}
+    for fit in cohort.nard:
+        rows = tuple((_named(one.outputs), _named(one.resembles)) for one in fit.hidden)
+        tables.setdefault(rows, []).append(METHODS[fit.method].title)
+    parts = []
+    for rows, titles in tables.items():
+        what = f"{len(rows)} hidden input{'' if len(rows) == 1 else 's'}" if rows else "none"
+        part = {"title": f"{cohort.title}: {what} ({', '.join(titles)})"}
+        if rows:
+            table = pd.DataFrame(rows, columns=["largest loadings", "most alike, with r"])
+            table.insert(0, "hidden input", [str(number) for number in range(1, len(rows) + 1)])
+            part["table"] = _table(table)
+        parts.append(part)
+    return parts
+
+
+def _named(values: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} ({signed(value)})" for name, value in values)
 
 
 def _account(summary: Mapping) -> dict:

@@ -11,16 +11,18 @@ import pandas as pd
 from nard.cx2 import cx2_text
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
 from nard.memory import MOST_ROWS
-from nard.methods import tuned_settings
+from nard.methods import settings_of_tests, tuned_settings
 from nard.networks import findings_graph, readable_as_xml
 
-__all__ = ["node_table", "read_matrix", "write_fit"]
+__all__ = ["hidden_table", "node_table", "read_matrix", "write_fit"]
 
 # Fitted attributes that are kept where a method has them.
 _ARRAYS = (
-    *("coef", "intercept", "precision", "posterior_coef", "sparse_coef", "alpha"),
+    *("coef", "intercept", "precision", "input_coef", "entry_coef", "hidden", "hidden_loadings", "alpha"),
     *("inclusion_coef", "inclusion_precision"),
 )
+# Columns of associations that only NARD has, and what stands there for baselines.
+_OF_ENTRIES = {"own": False, "probability": np.nan, "stand_ins": ""}
 _DIAGNOSTICS = ("converged", "n_iter", "n_draws", "guarded")
 
 
@@ -44,6 +46,18 @@ def node_table(groups: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:
     return nodes.reset_index(drop=True)
 
 
+def hidden_table(model) -> pd.DataFrame:
+    """One row per hidden input and output: the loading, in units of the output per standard deviation of the input."""
+    loadings = getattr(model, "hidden_loadings_", np.zeros((0, len(model.target_labels_))))
+    return pd.DataFrame(
+        {
+            "hidden": np.repeat(np.arange(1, len(loadings) + 1), loadings.shape[1]),
+            "target": np.array(list(model.target_labels_) * len(loadings), dtype=object),
+            "loading": loadings.ravel(),
+        }
+    )
+
+
 def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[str, str]) -> dict:
     """Writes the findings of a fitted model; returns the summary that goes into ``fit.json``."""
     edges = model.edges(fdr)
@@ -52,8 +66,12 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     n_targets, n_features = model.coef_.shape
     everything = n_targets * n_features <= MOST_ROWS
     associations = model.associations(fdr, selected_only=not everything)
-    associations["sign"] = _signs(associations["weight"])
+    associations = associations.assign(
+        **{name: value for name, value in _OF_ENTRIES.items() if name not in associations},
+        sign=_signs(associations["weight"]),
+    )
     features = model.relevance(fdr)
+    hidden = hidden_table(model)
     nodes = node_table(groups, edges)
     summary = {
         **about,
@@ -61,6 +79,9 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
         "n_targets": n_targets,
         "fdr": fdr,
         "tuned": tuned_settings(about["method"], model),
+        "tested": settings_of_tests(about["method"], model),
+        "hidden": {"number": hidden["hidden"].nunique()},
+        "cautions": getattr(model, "cautions_", []),
         "diagnostics": _diagnostics(model),
         "associations_listed": "all" if everything else "selected only",
         "found": {
@@ -73,6 +94,7 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     write_tsv(nodes, paths["nodes"])
     write_tsv(associations, paths["associations"])
     write_tsv(features, paths["features"])
+    write_tsv(hidden, paths["hidden"])
     # Only methods that minimise something leave a trace, and only those that choose one λ a path.
     objective = getattr(model, "objective_", [])
     write_tsv(pd.DataFrame({"step": np.arange(len(objective)), "objective": objective}), paths["trace"])

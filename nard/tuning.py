@@ -6,8 +6,9 @@ smallest λ). The folds walk one path of λ together, from the largest down, eac
 stop once the score has fallen for a while. The path is always walked by Sequential NARD, whatever the method of the
 final fit, with the effects of the entry-wise part and the hidden inputs as the preparation left them.
 
-Among the models that are tried, that of the highest score is taken of those whose predictions are not clearly worse
-than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by telling which samples are unusual.
+Among the models that are tried, the first is taken whose score is not clearly below the best (two standard errors), of those
+whose predictions are not clearly worse than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by telling which
+samples are unusual.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ _PATIENCE = 2
 _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
 # Of the best R², what a model of a higher likelihood may fall short of it.
-_WORSE = 0.02
+_WORSE = 0.005
+# Standard errors by which a model must be better than a simpler one.
+_CLEARLY = 2.0
 
 
 @dataclass(frozen=True)
@@ -114,12 +117,16 @@ def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Validation:
-    """The path with its scores, the chosen λ, and there the score and the R² of held-out samples."""
+    """The path with its scores, the chosen λ, and there the held-out samples' scores and their R²."""
 
     path: pd.DataFrame
     lam: float
-    score: float
+    scores: np.ndarray
     r2: float
+
+    @property
+    def score(self) -> float:
+        return float(self.scores.mean())
 
 
 def cross_validate(
@@ -148,21 +155,29 @@ def cross_validate(
             }
         )
         watch.lam(rows[-1])
-        if best is None or rows[-1]["score"] > best[1]:
+        if best is None or rows[-1]["score"] > best[1].mean():
             r2 = 1.0 - sum(float(error.sum()) for error in errors) / max(spread, 1e-300)
-            best, since_best = (float(lam), float(rows[-1]["score"]), r2), 0
+            best, since_best = (float(lam), every, r2), 0
         else:
             since_best += 1
-            if since_best >= _PATIENCE or rows[-1]["score"] < best[1] - rows[-1]["standard_error"]:
+            if since_best >= _PATIENCE or rows[-1]["score"] < best[1].mean() - rows[-1]["standard_error"]:
                 break
     return None if best is None else Validation(_with_choice(rows, best[0]), *best)
 
 
 def best_of(validations: dict[Parts, Validation]) -> Parts:
-    """The highest score among the models whose held-out R² is nearly as good as the best; ties go to the first."""
+    """The first model whose score is not clearly below the best, among those that predict about as well.
+
+    Scores are compared sample by sample: all models had the same folds.
+    """
     best_r2 = max(one.r2 for one in validations.values())
-    eligible = {parts: one.score for parts, one in validations.items() if one.r2 >= best_r2 - _WORSE}
-    return max(eligible, key=eligible.get)
+    eligible = {parts: one.scores for parts, one in validations.items() if one.r2 >= best_r2 - _WORSE}
+    best = max(eligible.values(), key=np.mean)
+    for parts, scores in eligible.items():
+        behind = best - scores
+        if behind.mean() <= _CLEARLY * behind.std() / np.sqrt(len(behind)):
+            return parts
+    raise AssertionError("the best is no worse than itself")
 
 
 def ebic_path(

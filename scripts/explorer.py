@@ -1,16 +1,21 @@
 """The network explorer: one page of all cohorts, and one of each."""
 
+import numpy as np
+
 from nard.explorer import CohortFits, FitTables, explorer_page, payload
 from nard.files import read_json, read_tsv, write_text
+from nard.hidden import hidden_inputs
 from nard.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         source, reference = snakemake.input, snakemake.params.reference
         fits = {}
-        files = zip(source.fits, source.edges, source.associations, source.features, strict=True)
-        for (cohort, method), (fit, *tables) in zip(snakemake.params.fitted, files, strict=True):
-            fits.setdefault(cohort, {})[method] = FitTables(read_json(fit), *map(read_tsv, tables))
+        files = zip(source.fits, source.models, source.edges, source.associations, source.features, strict=True)
+        for (cohort, method), (fit, model, *tables) in zip(snakemake.params.fitted, files, strict=True):
+            with np.load(model) as arrays:
+                hidden = hidden_inputs(arrays)
+            fits.setdefault(cohort, {})[method] = FitTables(read_json(fit), *map(read_tsv, tables), hidden)
         cohorts = [
             CohortFits(read_json(summary), read_tsv(groups, dtype=str).fillna(""), fits[cohort])
             for cohort, summary, groups in zip(fits, source.summaries, source.groups, strict=True)

@@ -15,7 +15,8 @@ if __name__ == "__main__":
         shape = about["n_samples"], about["n_inputs"], about["n_outputs"]
         log.info(require_memory(method, shape, settings, snakemake.resources.get("mem_mb")))
         X, Y = read_matrix(source.X), read_matrix(source.Y)
-        model = fitted_model(method, settings, snakemake.params.seed, X, Y, Path(snakemake.output.model).parent)
         groups = read_tsv(source.groups, dtype=str).fillna("")
+        folder = Path(snakemake.output.model).parent
+        model = fitted_model(method, settings, snakemake.params.seed, X, Y, groups, folder)
         summary = write_model(model, method, settings, len(X), groups, about, dict(snakemake.output.items()))
         log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])

@@ -5,6 +5,7 @@ import pandas as pd
 from nard.comparison import held_out
 from nard.data.groups import own_inputs
 from nard.files import read_json, read_tsv, write_json, write_tsv
+from nard.fitting import own_pairs
 from nard.jobs import job
 from nard.methods import METHODS, make_model
 from nard.results import read_matrix
@@ -13,10 +14,11 @@ if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
-        # What was chosen on the whole data is kept: choosing λ and the kind of coefficients again in every fold would
+        # What was chosen on the whole data is kept: choosing λ and the parts of the model again in every fold would
         # cost many times as much and change little.
         method = snakemake.wildcards.method
-        fixed = {**read_json(snakemake.input.fit)["tuned"], **METHODS[method].predicting}
+        tuned = read_json(snakemake.input.fit)["tuned"]
+        fixed = {**tuned, **METHODS[method].predicting, **own_pairs(method, groups)}
         likelihood, r2, shares = held_out(
             lambda: make_model(method, snakemake.params.fit, snakemake.params.seed, **fixed),
             X,

@@ -16,7 +16,7 @@ def with_reference(jaccard: pd.DataFrame, cohort: str, method: str, reference: s
 
 
 def _shown(value) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:.3g}"
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 if __name__ == "__main__":

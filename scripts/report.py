@@ -2,11 +2,30 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
+from nard.hidden import hidden_inputs
 from nard.jobs import job
+from nard.methods import minimise_j
 from nard.methods_section import methods_section
-from nard.report import CohortResults, report_page
+from nard.report import CohortResults, NardFit, report_page
+from nard.results import read_matrix
+
+
+def nard_fits(fitted, fits, models, inputs):
+    """The fits of NARD by cohort, with their hidden inputs; ``inputs`` are the files of X by cohort."""
+    found, X = {}, (None, None)
+    for (cohort, method), fit, model in zip(fitted, fits, models, strict=True):
+        if minimise_j([method]):
+            with np.load(model) as arrays:
+                if len(arrays.get("hidden_loadings", ())) and X[0] != cohort:
+                    X = cohort, read_matrix(inputs[cohort])
+                hidden = hidden_inputs(arrays, X[1])
+            found.setdefault(cohort, []).append(NardFit(method, read_json(fit).get("cautions", ()), hidden))
+    return found
+
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
@@ -25,7 +44,12 @@ if __name__ == "__main__":
             {Path(path).stem: Path(path) for path in source.paper_figures if path.endswith(".png")},
         )
         config = snakemake.params.config
-        cohorts = [CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:])) for files in results]
+        X = dict(zip(config["cohorts"], source.X, strict=True))
+        by_cohort = nard_fits(snakemake.params.fitted, source.all_fits, source.models, X)
+        cohorts = [
+            CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:]), by_cohort.get(cohort, ()))
+            for cohort, files in zip(config["cohorts"], results, strict=True)
+        ]
         section = methods_section([cohort.summary for cohort in cohorts], [cohort.fit for cohort in cohorts], config)
         page = report_page(
             cohorts,

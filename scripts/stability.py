@@ -4,6 +4,7 @@ import pandas as pd
 
 from nard.comparison import association_set, edge_set, selection_frequency
 from nard.files import read_json, read_tsv, write_tsv
+from nard.fitting import own_pairs
 from nard.jobs import job
 from nard.methods import make_model
 from nard.results import read_matrix
@@ -11,9 +12,12 @@ from nard.results import read_matrix
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
-        settings, tuned = snakemake.params.fit, read_json(snakemake.input.fit)["tuned"]
+        groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
+        method, settings, fit = snakemake.wildcards.method, snakemake.params.fit, read_json(snakemake.input.fit)
+        # The parts of the model are those under which the findings were tested, not those that predict best.
+        fixed = {**fit["tuned"], **fit["tested"], **own_pairs(method, groups)}
         frequencies = selection_frequency(
-            lambda: make_model(snakemake.wildcards.method, settings, snakemake.params.seed, **tuned),
+            lambda: make_model(method, settings, snakemake.params.seed, **fixed),
             X,
             Y,
             snakemake.params.stability["subsamples"],

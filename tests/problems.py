@@ -59,3 +59,48 @@ def dense_posterior(problem, alpha):
     X = problem.X[:, active]
     sigma[np.ix_(active, active)] = np.linalg.inv(np.diag(alpha[active]) + X.T @ X)
     return sigma, sigma @ problem.X.T @ problem.Y
+
+
+def dense_effects(entries, X, C):
+    """c_i, the variance of every output's fit by its effects, written out with dense matrices."""
+    precision = np.linalg.inv(C)
+    c = np.zeros(len(entries.size))
+    for i, at in zip(*np.nonzero(entries.on), strict=True):
+        j, pip, mean = entries.index[i, at], entries.pip[i, at], entries.mean[i, at]
+        G = X[:, j].T @ precision @ X[:, j]
+        average = pip * mean
+        c[i] += pip @ ((mean**2 + entries.variance[i, at]) * np.diag(G)) - average @ G @ average
+    return c
+
+
+def dense_divergence(entries, prior):
+    """Σ KL of the effects' posteriors from their priors, less the log prior odds of their being there."""
+    total = 0.0
+    for i, at in zip(*np.nonzero(entries.on), strict=True):
+        j, pip, size = entries.index[i, at], entries.pip[i, at], entries.size[i, at]
+        share = prior.share[prior.fold[i]].copy()
+        own = prior.own[i][prior.own[i] >= 0]
+        if len(own):
+            mass = prior.own_share[prior.fold[i]]
+            share *= 1.0 - mass
+            share[own] += mass / len(own)
+        used = pip > 0
+        j, pip = j[used], pip[used]
+        ratio = entries.variance[i, at][used] / size
+        gaussian = 0.5 * (ratio + entries.mean[i, at][used] ** 2 / size - 1.0 - np.log(ratio))
+        total += pip @ (np.log(pip / share[j]) + gaussian) - prior.log_odds[at]
+    return total
+
+
+def dense_joint_objective(problem, alpha, omega, entries, prior, Y):
+    """J(α, Ω, B) from its definition; ``problem`` gives X, the penalties, ``Y`` are the outputs."""
+    X = problem.X
+    n, m = Y.shape
+    C = np.eye(n) + (X / alpha) @ X.T
+    E = Y - X @ entries.coef()
+    psi = 1e-8 * np.diag(np.diag(Y.T @ Y)) + np.diag(dense_effects(entries, X, C))
+    # ν < 0 where hidden inputs took degrees of freedom.
+    value = m * np.linalg.slogdet(C)[1] - (n + problem.cov_prior.nu) * np.linalg.slogdet(omega)[1]
+    value += np.trace(omega @ (E.T @ np.linalg.solve(C, E) + psi))
+    value += n * (problem.penalty * np.abs(omega)).sum()
+    return value + 2.0 * dense_divergence(entries, prior)

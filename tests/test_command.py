@@ -21,7 +21,7 @@ from nard.files import read_tsv
 from nard.fitting import FIT_FILES
 
 PATHWAYS = ["Apoptosis", "Cell-cycle"]
-QUICK = ["--lam", "0.1", "--refit", "true"]
+QUICK = ["--lam", "0.1", "--relevance", "inputs", "--hidden", "0"]
 
 
 def said(capsys, *arguments, code=0):
@@ -141,6 +141,32 @@ def test_fit_writes_the_files_of_a_fit(demo):
     assert (fit["cohort"], fit["simulated"], fit["n_samples"], fit["tuned"]["lam"]) == ("DEMO", True, 60, 0.1)
 
 
+def test_fit_of_entries_and_hidden_inputs(demo, tables, tmp_path, capsys):
+    settings = ["--lam", "0.1", "--relevance", "entries", "--hidden", "2"]
+    fit = json.loads(said(capsys, "fit", *tables, "-o", tmp_path / "out", *settings, "--json").out)
+    assert fit["tuned"] == {"lam": 0.1, "relevance": "entries", "hidden": 2}
+    assert fit["tested"] == {"relevance": "entries", "hidden": 2}
+    assert fit["hidden"] == {"number": 2}
+    hidden = read_tsv(tmp_path / "out" / "hidden.tsv")
+    outputs = list(read_tsv(tables[1], index_col=0).index)
+    assert hidden["target"].tolist() == 2 * outputs
+    with np.load(tmp_path / "out" / "model.npz") as model:
+        np.testing.assert_allclose(hidden["loading"], model["hidden_loadings"].ravel(), rtol=1e-6)
+    # A protein's own inputs are its genes.
+    associations = read_tsv(tmp_path / "out" / "associations.tsv")
+    genes = read_tsv(tmp_path / "out" / "nodes.tsv").set_index("id")["genes"].str.split(";")
+    own = [row.feature in genes[row.target] for row in associations.itertuples()]
+    assert any(own)
+    assert associations["own"].tolist() == own
+    assert associations["stand_ins"].map(type).eq(str).all()
+    # The paper's model has none of it, and a baseline's tables have the same columns.
+    assert read_tsv(demo / "fit" / "hidden.tsv").empty
+    said(capsys, "fit", *tables, "-o", tmp_path / "baseline", "--method", "mssl")
+    baseline = read_tsv(tmp_path / "baseline" / "associations.tsv")
+    assert list(baseline) == list(associations)
+    assert not baseline["own"].any()
+
+
 def test_fit_has_the_defaults_of_the_config():
     import argparse
 
@@ -150,7 +176,7 @@ def test_fit_has_the_defaults_of_the_config():
     fit.add(parser.add_subparsers())
     options = parser.parse_args(["fit", "x", "y", "-o", "z"])
     properties = schema()["properties"]
-    for name in ("lam", "fdr", "refit", "time_budget"):
+    for name in ("lam", "fdr", "relevance", "hidden", "time_budget"):
         assert getattr(options, name) == properties["fit"]["properties"][name]["default"]
     assert options.seed == properties["seed"]["default"]
 

@@ -113,7 +113,7 @@ def test_the_least_config_has_every_key():
 
 def test_defaults_are_filled_in_deeply_and_leave_what_is_there():
     found = validated(config(fit={"fdr": 0.1}, preprocessing={"impute": "knn"}, stability={"subsamples": 5}))
-    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "refit": "auto", "time_budget": 300}
+    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "relevance": "auto", "hidden": "auto", "time_budget": 300}
     assert found["preprocessing"]["impute"] == "knn"
     assert found["preprocessing"]["max_missing"] == 0.2
     assert found["stability"] == {"subsamples": 5, "fraction": 0.8}
@@ -210,7 +210,14 @@ MISTAKES = {
         config(preprocessing={"outliers": "winsorize"}),
         "`preprocessing.outliers` is 'winsorize'; it can be winsorise, rank_normal, none. Did you mean 'winsorise'?",
     ),
-    "true as text": (config(fit={"refit": "yes"}), "`fit.refit` is 'yes'; it can be auto, true, false."),
+    "true as text": (
+        config(preprocessing={"log": "yes"}),
+        "`preprocessing.log` is 'yes'; it can be auto, true, false.",
+    ),
+    "a key that is gone": (config(fit={"refit": "auto"}), "unknown key `refit` in fit. There is no refit any more"),
+    "unknown parts": (config(fit={"relevance": "columns"}), "`fit.relevance` is 'columns'; it can be auto, inputs"),
+    "a negative number of hidden inputs": (config(fit={"hidden": -1}), "`fit.hidden` is -1: Number of hidden inputs"),
+    "hidden inputs in words": (config(fit={"hidden": "none"}), "`fit.hidden` is 'none': Number of hidden inputs"),
     "one for true": (config(preprocessing={"log": 1}), "`preprocessing.log` is 1; it can be auto, true, false."),
     "null for none": (config(preprocessing={"impute": None}), "it can be none, median, knn. Did you mean 'none'?"),
     "wrong type": (config(seed="one"), "`seed` is 'one'"),

@@ -1,6 +1,8 @@
 """NARD as users meet it: names, units, errors, predictions, tuning, scikit-learn's own checks."""
 
+import copy
 import inspect
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -16,11 +18,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nard import NARD
+from nard.algorithms import Data, RoughPass, minimise, starting_state
+from nard.algorithms.evidence import posterior
 from nard.figures import plot_lam_path
+from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.scaling import Scaler
 from nard.simulate import make_regression
 
 
-@parametrize_with_checks([NARD(), NARD(method="full", lam=0.1, refit=False)])
+@parametrize_with_checks([NARD(), NARD(method="full", lam=0.1, relevance="inputs", hidden=0)])
 def test_scikit_learn_checks(estimator, check):
     """No deviations."""
     check(estimator)
@@ -76,11 +82,167 @@ def test_finds_the_truth(model, data):
     assert np.linalg.norm(model.coef_ - data.coef) < 0.25 * np.linalg.norm(data.coef)
 
 
-def test_sparse_coefficients_are_the_selected_associations(model):
-    assert model.refit_
-    selected = model.associations(model.fdr).query("selected")
-    assert np.count_nonzero(model.sparse_coef_) == len(selected)
-    np.testing.assert_array_equal(model.coef_, model.sparse_coef_)
+def test_coefficients_are_the_sum_of_both_parts(data):
+    """Names of the contract, and what each kind of relevance leaves out."""
+    for relevance, parts in {"inputs": (True, False), "entries": (False, True), "both": (True, True)}.items():
+        model = NARD(lam=0.1, relevance=relevance, alpha_prior=("gamma", 1.0, 1e-3)).fit(data.X, data.Y)
+        assert model.relevance_ == relevance
+        assert (model.input_coef_.any(), model.entry_coef_.any()) == parts
+        np.testing.assert_array_equal(model.coef_, model.input_coef_ + model.entry_coef_)
+        np.testing.assert_allclose(model.predict(data.X), data.X @ model.coef_.T + model.intercept_)
+        assert model.hidden_.shape == (150, 0)
+        assert model.hidden_loadings_.shape == (0, 8)
+        assert model.cautions_ == []
+
+
+def test_the_parts_are_chosen_by_held_out_samples(model):
+    scores = model.scores_
+    assert scores["relevance"].tolist() == ["inputs", "entries", "both"]
+    assert scores["chosen"].sum() == 1
+    (chosen,) = scores[scores["chosen"]].to_dict("records")
+    assert chosen["relevance"] == model.relevance_
+    assert chosen["lam"] == model.lam_
+    eligible = scores[scores["r2"] >= scores["r2"].max() - 0.02]
+    assert chosen["score"] == eligible["score"].max()
+
+
+@pytest.mark.parametrize("shape", [(1.0, 1.0, (0.1, 0.2)), (0.2, 0.2, (0.5, 1.0))], ids=["dense", "sparse"])
+def test_which_part_predicts_depends_on_the_truth(shape):
+    """Many weak effects of every input are U's, few strong ones B's."""
+    relevant, density, weights = shape
+    drawn = make_regression(
+        150, 20, 10, relevant=relevant, density=density, weight_range=weights, edge_probability=0.0, random_state=0
+    )
+    model = NARD(lam=0.1, hidden=0).fit(drawn.X, drawn.Y)
+    assert model.input_coef_.any() == (density == 1.0)
+
+
+@pytest.mark.parametrize("method", ["full", "sequential", "surrogate", "hybrid"])
+def test_inputs_without_hidden_ones_are_the_paper_s_algorithm(data, method):
+    """Bit by bit: the rough pass, its start and the minimiser, called directly."""
+    model = NARD(method, lam=0.1, relevance="inputs", hidden=0).fit(data.X, data.Y)
+    scaler = Scaler(data.X, data.Y, True)
+    scaled = Data(scaler.inputs(data.X), scaler.outputs(data.Y))
+    alpha_prior, cov_prior = make_alpha_prior(None, 8), make_covariance_prior(None, scaled.Y.var(axis=0))
+    rough = RoughPass(scaled, cov_prior)
+    problem = rough.problem(scaled, 0.1, alpha_prior, cov_prior)
+    fallback = starting_state(problem, rough, "sequential", 1e-4) if method in ("full", "surrogate") else None
+    start = starting_state(problem, rough, method, 1e-4)
+    fit = minimise(problem, start, method, tol=1e-4, max_iter=500, fallback=fallback)
+    post = posterior(problem, fit.state.alpha)
+    coef = np.zeros((20, 8))
+    coef[post.active] = post.mean
+    assert np.array_equal(model.alpha_, fit.state.alpha)
+    assert np.array_equal(model.coef_, (coef * (scaler.y_scale / scaler.x_scale[:, None])).T)
+    assert np.array_equal(model.precision_, fit.state.omega / np.outer(scaler.y_scale, scaler.y_scale))
+    assert np.array_equal(model.objective_, fit.objective)
+
+
+def test_relevance_is_a_parameter_and_a_method(data):
+    fitted = NARD(lam=0.1, relevance="inputs", hidden=0).fit(data.X, data.Y)
+    assert fitted.relevance == "inputs"
+    assert fitted.get_params()["relevance"] == "inputs"
+    assert NARD().get_params()["relevance"] == "auto"
+    assert repr(fitted) == "NARD(hidden=0, lam=0.1, relevance='inputs')"
+    assert repr(NARD()) == "NARD()"
+    table = fitted.relevance(0.1)
+    assert isinstance(table, pd.DataFrame)
+    pd.testing.assert_frame_equal(table, fitted.relevance_table(0.1))
+    pd.testing.assert_frame_equal(fitted.relevance(fdr=0.1), table)
+    for again in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted)), copy.copy(fitted)):
+        assert again.relevance == "inputs"
+        pd.testing.assert_frame_equal(again.relevance(0.1), table)
+
+
+def test_a_copy_s_relevance_is_its_own(data):
+    """The table is that of the model that is asked, not of the one that the parameter came from."""
+    fitted = NARD(lam=0.1, relevance="inputs", hidden=0).fit(data.X, data.Y)
+    other = clone(fitted)
+    assert other.relevance == "inputs"
+    with pytest.raises(NotFittedError):
+        other.relevance()
+    other.set_params(relevance="entries").fit(data.X, data.Y)
+    assert (fitted.relevance, other.relevance) == ("inputs", "entries")
+    assert other.relevance_ == "entries"
+    assert np.isfinite(fitted.relevance()["alpha"]).any()
+    assert np.isinf(other.relevance()["alpha"]).all()
+    third = NARD(lam=0.1, hidden=0, relevance=fitted.relevance).fit(data.X[:100], data.Y[:100])
+    assert not third.relevance()["statistic"].equals(fitted.relevance()["statistic"])
+
+
+@pytest.fixture(scope="module")
+def factors():
+    """Five hidden inputs behind 40 outputs, and a few entries of ten inputs; the last 50 samples are held out."""
+    rng = np.random.default_rng(0)
+    W = np.where(rng.random((10, 40)) < 0.05, 0.8, 0.0)
+    X, F = rng.standard_normal((250, 10)), rng.standard_normal((250, 5))
+    L = 0.6 * rng.standard_normal((5, 40))
+    Y = X @ W + F @ L + rng.standard_normal((250, 40))
+    return X, Y, W, F, L
+
+
+def test_hidden_inputs_are_found_and_shown(factors):
+    X, Y, W, F, _ = factors
+    model = NARD(lam=0.2, relevance="entries").fit(X[:200], Y[:200])
+    assert model.hidden_.shape == (200, 5)
+    assert model.hidden_loadings_.shape == (5, 40)
+    np.testing.assert_allclose(model.hidden_.T @ model.hidden_ / 200, np.eye(5), atol=1e-8)
+    true = F[:200] - F[:200].mean(axis=0)
+    explained = ((model.hidden_.T @ true / 200) ** 2).sum(axis=0) / true.var(axis=0)
+    assert (explained > 0.85).all()
+    assert model.cautions_ == []
+    found = model.associations(selected_only=True)
+    pairs = {(int(r.feature[1:]), int(r.target[1:])) for r in found.itertuples()}
+    assert len(pairs & set(zip(*np.nonzero(W), strict=True))) >= 0.9 * (W != 0).sum()
+
+
+def test_hidden_inputs_that_are_not_allowed_for_are_warned_of(factors):
+    X, Y, *_ = factors
+    with pytest.warns(UserWarning, match='5 evident, 0 allowed for.*set hidden="auto"'):
+        model = NARD(lam=0.2, relevance="inputs", hidden=0).fit(X[:200], Y[:200])
+    assert model.cautions_ == [{"code": "hidden inputs off", "evident": 5, "used": 0}]
+    with pytest.warns(UserWarning, match="2 allowed for"):
+        NARD(lam=0.2, relevance="entries", hidden=2).fit(X[:200], Y[:200])
+
+
+@pytest.mark.parametrize("params", [{"relevance": "entries"}, {"alpha_prior": ("gamma", 1, 1e-3)}], ids=["B", "U"])
+def test_predictive_density_with_hidden_inputs(factors, params):
+    """V(1 + xᵀΣx) + LᵀL: the loadings by their definition, density and standard deviations from dense matrices."""
+    X, Y, *_ = factors
+    model = NARD(lam=0.2, **({"hidden": 5, "relevance": "inputs"} | params)).fit(X[:200], Y[:200])
+    L = model._prediction.loadings * model._scaler.y_scale
+    assert len(L) == 5
+    mean, std = model.predict(X[200:], return_std=True)
+    basis = np.linalg.qr(model.hidden_, mode="complete")[0][:, 5:]
+    scaled, new = ((part - X[:200].mean(axis=0)) / X[:200].std(axis=0) for part in (X[:200], X[200:]))
+    active = model.active_
+    # Σ is that of the inputs without what the hidden ones explain of them.
+    rotated = (basis.T @ scaled)[:, active]
+    sigma = np.linalg.inv(np.diag(model.alpha_[active]) + rotated.T @ rotated)
+    inflation = 1.0 + np.einsum("ij,jk,ik->i", new[:, active], sigma, new[:, active])
+    densities = [multivariate_normal(m, f * model.covariance_ + L.T @ L) for m, f in zip(mean, inflation, strict=True)]
+    np.testing.assert_allclose(std**2, [np.diag(density.cov) for density in densities], rtol=1e-6)
+    expected = np.mean([density.logpdf(y) for density, y in zip(densities, Y[200:], strict=True)])
+    assert model.log_likelihood(X[200:], Y[200:]) == pytest.approx(expected, rel=1e-6)
+    assert (np.abs(Y[200:] - mean) <= 1.96 * std).mean() == pytest.approx(0.95, abs=0.03)
+    residuals = Y[:200] - model.predict(X[:200])
+    least_squares = model.hidden_.T @ residuals / 200
+    shrunk = np.linalg.norm(L, axis=1) / np.linalg.norm(least_squares, axis=1)
+    np.testing.assert_allclose(L, shrunk[:, None] * least_squares, atol=1e-8)
+    assert ((shrunk > 0.5) & (shrunk <= 1.0)).all()
+
+
+def test_predictive_draws_have_the_stated_likelihood(factors):
+    """Outputs drawn from the predictive density itself: their mean log density is minus its entropy."""
+    X, Y, *_ = factors
+    model = NARD(lam=0.2, relevance="entries", hidden=5).fit(X[:200], Y[:200])
+    rng = np.random.default_rng(0)
+    L = model._prediction.loadings * model._scaler.y_scale
+    covariance = model.covariance_ + L.T @ L  # no column-wise part: the same for every sample
+    drawn = model.predict(X) + rng.multivariate_normal(np.zeros(40), covariance, 250)
+    entropy = 0.5 * np.linalg.slogdet(2.0 * np.pi * np.e * covariance)[1]
+    # A log density varies by sqrt(m/2) between samples.
+    assert model.log_likelihood(X, drawn) == pytest.approx(-entropy, abs=4 * np.sqrt(20 / 250))
 
 
 def test_graph_is_ready_for_graphml(model, tmp_path):
@@ -102,13 +264,13 @@ def test_an_input_named_like_an_output_is_another_node(data):
     assert not any(source == target for source, target in graph.edges)
 
 
-@pytest.mark.parametrize("refit", [True, False])
-def test_predictive_density_is_gaussian_with_the_stated_covariance(data, refit):
-    model = NARD(lam=0.1, refit=refit).fit(data.X[:100], data.Y[:100])
+@pytest.mark.parametrize("relevance", ["inputs", "entries", "both"])
+def test_predictive_density_is_gaussian_with_the_stated_covariance(data, relevance):
+    model = NARD(lam=0.1, relevance=relevance, hidden=0).fit(data.X[:100], data.Y[:100])
     X, Y = data.X[100:], data.Y[100:]
     mean, std = model.predict(X, return_std=True)
     inflation = np.ones(len(X))
-    if not refit:
+    if model.active_.any():
         scaled = (X - data.X[:100].mean(axis=0)) / data.X[:100].std(axis=0)
         training = (data.X[:100] - data.X[:100].mean(axis=0)) / data.X[:100].std(axis=0)
         active = model.active_
@@ -124,17 +286,10 @@ def test_predictive_density_is_gaussian_with_the_stated_covariance(data, refit):
 
 def test_predictive_intervals_cover():
     data = make_regression(400, 60, 10, random_state=5)
-    model = NARD(lam=0.1, refit=False).fit(data.X[:100], data.Y[:100])
+    model = NARD(lam=0.1, relevance="inputs", hidden=0).fit(data.X[:100], data.Y[:100])
     mean, std = model.predict(data.X[100:], return_std=True)
     coverage = (np.abs(data.Y[100:] - mean) <= 1.96 * std).mean()
     assert coverage == pytest.approx(0.95, abs=0.04)
-
-
-def test_the_refit_is_chosen_by_held_out_likelihood(data):
-    model = NARD(lam=0.1).fit(data.X, data.Y)
-    assert model.refit_ == (model.refit_scores_["sparse"] > model.refit_scores_["posterior"])
-    weak = make_regression(150, 20, 10, relevant=1.0, density=1.0, weight_range=(0.1, 0.2), random_state=0)
-    assert not NARD(lam=0.1).fit(weak.X, weak.Y).refit_
 
 
 @pytest.mark.parametrize("lam", ["cv", "ebic"])
@@ -149,7 +304,7 @@ def test_lambda_path(data, lam):
     axes = plot_lam_path(model)
     assert axes.get_ylabel()
     with pytest.raises(ValueError, match="no path"):
-        plot_lam_path(NARD(lam=0.1, refit=False).fit(data.X, data.Y))
+        plot_lam_path(NARD(lam=0.1, relevance="inputs", hidden=0).fit(data.X, data.Y))
 
 
 def test_cross_validation_does_not_pick_the_smallest_lambda_on_independent_outputs():
@@ -167,7 +322,7 @@ def test_same_seed_same_result(data):
 
 def test_works_inside_scikit_learn(tables):
     X, Y = tables
-    pipeline = make_pipeline(StandardScaler(), NARD(lam=0.1, refit=False))
+    pipeline = make_pipeline(StandardScaler(), NARD(lam=0.1, relevance="inputs", hidden=0))
     assert cross_val_score(pipeline, X, Y, cv=3).min() > 0
     assert clone(NARD(lam=0.2)).lam == 0.2
 
@@ -193,7 +348,7 @@ def test_extreme_shapes_work(n, d, m, method):
         (50, 30, 3, {}),
         (60, 100, 5, {}),
         pytest.param(100, 300, 3, {}, marks=pytest.mark.slow),
-        pytest.param(50, 200, 3, {"lam": "cv", "refit": "auto"}, marks=pytest.mark.slow),
+        pytest.param(50, 200, 3, {"lam": "cv", "relevance": "auto", "hidden": "auto"}, marks=pytest.mark.slow),
         (30, 20, 4, {"cov_prior": ("inverse-wishart", 30.0, 30.0)}),
     ],
 )
@@ -206,7 +361,7 @@ def test_nothing_relevant_at_all(n, d, m, params):
     for seed in range(25):
         rng = np.random.default_rng(seed)
         X, Y = rng.standard_normal((n, d)), rng.standard_normal((n, m))
-        model = NARD(**({"lam": 0.2, "refit": False} | params)).fit(X, Y)
+        model = NARD(**({"lam": 0.2, "relevance": "inputs", "hidden": 0} | params)).fit(X, Y)
         hits += [table["selected"].any() for table in (model.relevance(), model.associations(), model.edges())]
     assert (hits <= 4).all()
 
@@ -214,7 +369,7 @@ def test_nothing_relevant_at_all(n, d, m, params):
 def test_collinear_duplicated_and_constant_inputs():
     data = make_regression(120, 6, 5, relevant=1.0, random_state=0)
     X = np.column_stack([data.X, data.X[:, 0], data.X[:, 1] + data.X[:, 2], np.full(120, 7.0)])
-    model = NARD(lam=0.1, refit=False).fit(X, data.Y)
+    model = NARD(lam=0.1, relevance="inputs", hidden=0).fit(X, data.Y)
     assert np.isfinite(model.coef_).all()
     assert np.isinf(model.alpha_[-1])
     assert (model.coef_[:, -1] == 0).all()
@@ -269,7 +424,7 @@ def test_as_many_landmarks_as_samples_still_predict(params):
 
 def test_polynomial_features_keep_their_names(tables):
     X, Y = tables
-    model = NARD(lam=0.1, refit=False, kernel="polynomial").fit(X[["gene 0", "gene 1"]], Y)
+    model = NARD(lam=0.1, relevance="inputs", hidden=0, kernel="polynomial").fit(X[["gene 0", "gene 1"]], Y)
     assert "gene 0 gene 1" in model.relevance()["feature"].tolist()
 
 
@@ -325,8 +480,14 @@ def test_bad_data_is_named(tables, what, message):
         ({"method": "fast"}, "method must be one of"),
         ({"lam": "aic"}, "lam must be"),
         ({"lam": -1}, "lam must be"),
-        ({"fdr": 2}, "fdr must be"),
-        ({"refit": "maybe"}, "refit must be"),
+        ({"relevance": "columns"}, "relevance must be one of"),
+        ({"relevance": None}, "relevance must be one of"),
+        ({"relevance": ["inputs"]}, "relevance must be one of"),
+        ({"hidden": -1}, "hidden must be"),
+        ({"hidden": 1.5}, "hidden must be"),
+        ({"hidden": True}, "hidden must be"),
+        ({"hidden": "some"}, "hidden must be"),
+        ({"own": ["gene 0"]}, "own must be"),
         ({"kernel": "sigmoid"}, "kernel must be"),
         ({"kernel": "rbf", "kernel_params": {"gama": 1}}, "kernel_params.*gamma"),
         ({"alpha_prior": ("gamma", 1.0)}, "alpha_prior must be"),
@@ -346,7 +507,7 @@ def test_bad_data_is_named(tables, what, message):
 )
 def test_bad_parameters_are_named(tables, params, message):
     with pytest.raises(ValueError, match=message):
-        NARD(**({"lam": 0.1, "refit": False} | params)).fit(*tables)
+        NARD(**({"lam": 0.1, "relevance": "inputs", "hidden": 0} | params)).fit(*tables)
 
 
 def test_too_many_monomials_say_what_to_do():
@@ -363,9 +524,12 @@ def test_likelihood_checks_the_outputs_names(model, tables):
         model.log_likelihood(X, Y.iloc[::-1])
 
 
-@pytest.mark.parametrize("refit", [np.True_, np.False_])
-def test_numpy_booleans_are_booleans(data, refit):
-    assert NARD(lam=0.1, refit=refit).fit(data.X, data.Y).refit_ == bool(refit)
+def test_numpy_scalars_are_as_good(data):
+    one, two = (
+        NARD(lam=lam, relevance="inputs", hidden=hidden, standardize=standardize).fit(data.X, data.Y)
+        for lam, hidden, standardize in ((0.1, 0, True), (np.float64(0.1), np.int64(0), np.True_))
+    )
+    np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
 def test_not_fitted():
@@ -382,13 +546,13 @@ def test_not_fitted():
 
 def test_not_converged_names_the_remedy(data):
     with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
-        NARD(lam=0.05, refit=False, max_iter=1, tol=1e-12).fit(data.X, data.Y)
+        NARD(lam=0.05, relevance="inputs", hidden=0, max_iter=1, tol=1e-12).fit(data.X, data.Y)
 
 
 def test_a_degenerate_prior_is_warned_of():
     data = make_regression(20, 30, 4, random_state=0)
     with pytest.warns(UserWarning, match="Take a ≥ 1"):
-        NARD(lam=0.1, refit=False, alpha_prior=("gamma", 0.5, 0.1)).fit(data.X, data.Y)
+        NARD(lam=0.1, relevance="inputs", hidden=0, alpha_prior=("gamma", 0.5, 0.1)).fit(data.X, data.Y)
 
 
 def test_verbose_prints_progress(data, capsys):
@@ -398,12 +562,48 @@ def test_verbose_prints_progress(data, capsys):
     assert "λ = " in printed
 
 
+@pytest.mark.parametrize("relevance", ["auto", "entries", "both"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": "rbf", "kernel_params": {"n_components": 20}},
+        {"kernel": "polynomial"},
+        {"alpha_prior": ("gamma", 1.5, 1e-3)},
+        {"cov_prior": ("inverse-wishart", 0.5, 5.0)},
+        {"standardize": False},
+        {"lam": "ebic"},
+    ],
+    ids=["rbf", "polynomial", "gamma", "inverse-wishart", "as it is", "ebic"],
+)
+def test_every_option_works_with_entries(data, relevance, params):
+    model = NARD(**({"lam": 0.1, "relevance": relevance} | params)).fit(data.X[:100, :5], data.Y[:100])
+    assert model.converged_
+    assert (np.diff(model.objective_[model.n_bound_ :]) <= 1e-8 * np.abs(model.objective_[-1])).all()
+    assert model.entry_test_.prior is not None
+    assert np.isfinite(model.log_likelihood(data.X[100:, :5], data.Y[100:]))
+    assert len(model.associations()) == len(model.feature_labels_) * 8
+
+
+def test_a_prior_on_the_covariance_counts_with_entries(data):
+    strong = NARD(lam=0.1, relevance="entries", cov_prior=("inverse-wishart", 1e4, 1e4)).fit(data.X, data.Y)
+    np.testing.assert_allclose(np.diag(strong.covariance_), data.Y.var(axis=0), rtol=0.05)
+
+
+def test_own_inputs_by_name_and_by_mapping(tables):
+    X, Y = tables
+    assert not NARD(lam=0.1, relevance="entries").fit(X, Y).associations()["own"].any()
+    own = {"protein 0": ["gene 3", "gene 1", "gene 3", "unknown"], "protein 5": ["gene 1"], "absent": ["gene 2"]}
+    table = NARD(lam=0.1, relevance="entries", own=own).fit(X, Y).associations().query("own")
+    pairs = set(zip(table["target"], table["feature"], strict=True))
+    assert pairs == {("protein 0", "gene 1"), ("protein 0", "gene 3"), ("protein 5", "gene 1")}
+
+
 def test_priors_change_the_fit_as_they_should(data):
-    flat = NARD(lam=0.1, refit=False).fit(data.X, data.Y)
-    gamma = NARD(lam=0.1, refit=False, alpha_prior=("gamma", 1.0, 1e-3)).fit(data.X, data.Y)
+    flat = NARD(lam=0.1, relevance="inputs", hidden=0).fit(data.X, data.Y)
+    gamma = NARD(lam=0.1, relevance="inputs", hidden=0, alpha_prior=("gamma", 1.0, 1e-3)).fit(data.X, data.Y)
     assert gamma.active_.all()
     assert not flat.active_.all()
-    strong = NARD(lam=0.1, refit=False, cov_prior=("inverse-wishart", 1e4, 1e4)).fit(data.X, data.Y)
+    strong = NARD(lam=0.1, relevance="inputs", hidden=0, cov_prior=("inverse-wishart", 1e4, 1e4)).fit(data.X, data.Y)
     np.testing.assert_allclose(np.diag(strong.covariance_), data.Y.var(axis=0), rtol=0.05)
 
 
@@ -426,11 +626,15 @@ def test_docstrings_are_complete(name):
     assert not errors
 
 
-@pytest.mark.parametrize("refit", [True, False])
-def test_selected_associations_are_those_of_the_whole_table(refit):
+@pytest.mark.parametrize("relevance", ["inputs", "entries"])
+def test_selected_associations_are_those_of_the_whole_table(relevance):
     data = make_regression(100, 30, 8, random_state=0)
-    model = NARD(lam=0.1, refit=refit).fit(data.X, data.Y)
+    names = [f"x{j}" for j in range(30)]
+    X, Y = pd.DataFrame(data.X, columns=names), pd.DataFrame(data.Y, columns=names[:8])
+    model = NARD(lam=0.1, relevance=relevance, hidden=0).fit(X, Y)
     whole = model.associations(fdr=0.1)
     part = model.associations(fdr=0.1, selected_only=True)
     assert 0 < len(part) < len(whole)
-    pd.testing.assert_frame_equal(part, whole[whole["selected"]], rtol=1e-10)
+    pd.testing.assert_frame_equal(part, whole[whole["selected"]].reset_index(drop=True), rtol=1e-10)
+    assert whole["own"].sum() == (8 if relevance == "entries" else 0)
+    assert part["probability"].notna().any() == (relevance == "entries")

@@ -214,6 +214,16 @@ def test_a_row_of_nothing_is_a_row(tmp_path):
     pd.testing.assert_frame_equal(read_tsv(tmp_path / "a.tsv"), table)
 
 
+def test_an_empty_list_of_stand_ins_is_not_missing(tmp_path):
+    table = pd.DataFrame(
+        {"feature": ["a", "b"], "own": [True, False], "probability": [0.5, np.nan], "stand_ins": ["7;8", ""]}
+    )
+    write_tsv(table, tmp_path / "t.tsv")
+    pd.testing.assert_frame_equal(read_tsv(tmp_path / "t.tsv"), table)
+    write_tsv(table.assign(stand_ins=""), tmp_path / "t.tsv")
+    assert (read_tsv(tmp_path / "t.tsv")["stand_ins"] == "").all()
+
+
 def test_matrices_read_back(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.standard_normal((4, 5)), ["007", "1e5", "nan", "NA"], ["TP53", "nan", "None", "1e5", "007"])

@@ -14,13 +14,13 @@ from memory_table import markdown
 from nard.__main__ import main
 from nard.baselines import CAPME
 from nard.data.errors import DataError
-from nard.memory import MemoryLimit, fit_megabytes, memory_limit, require_memory, too_large
+from nard.memory import MemoryLimit, fit_megabytes, memory_limit, require_memory, too_large, tuned_by
 from nard.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 # Shapes of every kind, in which the data count and a fit takes a second: fewer samples than inputs, more, many outputs.
 MEASURED = {
-    "sequential": ["120x2000x30", "100x60x300"],
+    "sequential": ["120x2000x30", "100x60x300", "120x2000x30:both", "100x60x300:both", "60x3000x100:inputs"],
     "hybrid": ["120x2000x30"],
     "full": ["120x2000x30"],
     "surrogate": ["600x500x15"],
@@ -32,8 +32,9 @@ MEASURED = {
     "jrns": ["100x800x20"],
     "hsghs": ["100x80x90"],
 }
-# The config lets NARD choose λ and the kind of coefficients.
-CHOOSE = {"lam": "cv", "refit": "auto"}
+# The config lets NARD choose λ and the parts of the model.
+CHOOSE = {"lam": "cv", "relevance": "auto", "hidden": "auto"}
+PAPER = {"lam": 0.1, "relevance": "inputs", "hidden": 0}
 MOST = 4.0
 # Megabytes that allocators and caches take as they like; the estimate's base has room for them.
 NOISE = 5.0
@@ -57,16 +58,20 @@ def test_the_estimate_is_never_below_what_a_fit_takes_and_not_far_above(measured
     # With the code of all methods, where a job has that of one; and two Snakemakes.
     assert measured.pop("base") + 2 * 150 <= base
     for fit, took in measured.items():
-        method, shape = fit.split(":")
-        estimate = fit_megabytes(method, *map(int, shape.split("x"))) - base
+        method, shape, *relevance = fit.split(":")
+        given = {"tuned": True, "relevance": relevance[0]} if relevance else {}
+        estimate = fit_megabytes(method, *map(int, shape.split("x")), **given) - base
         assert took - NOISE <= estimate <= MOST * (took + NOISE), f"{fit}: took {took:.1f} MB, estimated {estimate} MB"
 
 
 def test_the_constants_are_those_of_the_methods():
     from nard import estimator, memory
+    from nard.algorithms import entries
     from nard.baselines import separate
 
     assert memory._FOLDS == estimator._N_FOLDS == CAPME().n_folds
+    assert (memory._EFFECTS, memory._KEPT) == (entries.MOST_EFFECTS, entries._KEPT)
+    assert estimator._MOST_PRODUCTS == memory._MOST_PRODUCTS
     assert CAPME().n_values == memory._CAPME_VALUES
     assert separate._REGRESSIONS["multitask_lasso"]().alphas == memory._LASSO_VALUES
 
@@ -104,8 +109,25 @@ def test_a_fit_too_large_says_what_to_change():
 def test_a_given_penalty_takes_less():
     """The paper's stock data fit into 24 GB if nothing is cross-validated."""
     shape, limit = (1696, 60_640, 3032), MemoryLimit(24_000, "this machine has")
-    assert "lam: 0.1, refit: true" in too_large("sequential", shape, CHOOSE, limit)
-    assert too_large("sequential", shape, {"lam": 0.1, "refit": True}, limit) is None
+    assert "lam: 0.1, relevance: inputs, hidden: 0" in too_large("sequential", shape, CHOOSE, limit)
+    assert too_large("sequential", shape, PAPER, limit) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "tuned"),
+    [
+        (CHOOSE, False),
+        ({**CHOOSE, "lam": 0.1}, False),
+        ({**PAPER, "lam": "ebic"}, False),
+        ({**PAPER, "hidden": "auto"}, False),
+        ({**PAPER, "relevance": "both"}, True),
+        ({"lam": 0.1, "relevance": "entries", "hidden": "auto"}, True),
+        (PAPER, True),
+    ],
+)
+def test_what_leaves_nothing_to_cross_validate(settings, tuned):
+    assert tuned_by(settings, "sequential") == tuned
+    assert not tuned_by(settings, "mrce")
 
 
 def test_a_fit_that_nothing_helps_but_memory():

@@ -31,7 +31,9 @@ def summary(cohort, **keys):
 def fit(cohort, lam, **found):
     return {
         "title": cohort,
-        "tuned": {"lam": lam, "refit": True},
+        "tuned": {"lam": lam, "relevance": "entries", "hidden": 0},
+        "tested": {"relevance": "entries", "hidden": 2},
+        "hidden": {"number": 2},
         "found": {"features": 7, "associations": 11, "edges": 1} | found,
     }
 
@@ -64,6 +66,36 @@ def test_counts_and_settings_come_from_the_run():
 def test_a_given_penalty_is_called_so():
     text = text_of(config(fit={"lam": 0.1}), fits=[fit("KIRC", 0.1), fit("LUAD", 0.1)])
     assert "set beforehand (λ = 0.1)" in text
+
+
+def test_the_parts_of_the_model_are_those_that_were_fitted():
+    text = text_of(config())
+    assert "those were used for prediction that predict held-out samples best: B alone." in text
+    assert "found by bi-cross-validation (Owen and Wang 2016): 2 in KIRC and 2 in LUAD." in text
+    assert "An input → output association was tested by Student's t" in text
+    assert "leave-one-out" not in text
+    both = fit("LUAD", 0.2)
+    both["tuned"]["relevance"], both["tested"]["relevance"] = "both", "inputs"
+    text = text_of(config(), fits=[fit("KIRC", 0.1), both])
+    assert "B alone in KIRC and U and B in LUAD." in text
+    assert "In KIRC an input → output association" in text
+    assert "In LUAD inputs and input → output associations were tested by leave-one-out scores" in text
+    assert "refit" not in text
+
+
+def test_parts_that_were_set_are_called_so():
+    plain = fit("KIRC", 0.1)
+    plain["tuned"]["relevance"] = plain["tested"]["relevance"] = "inputs"
+    plain["hidden"]["number"] = 0
+    text = text_of(config(fit={"relevance": "inputs", "hidden": 0}), fits=[plain])
+    assert "The parts were set beforehand: U alone. Hidden inputs were not allowed for." in text
+    assert "findings were tested. Inputs and input → output associations were tested by leave-one-out scores" in text
+    references = text.split("## References")[1]
+    assert "Owen" not in references
+    assert "Sarkar" not in references
+    plain["hidden"]["number"] = 3
+    text = text_of(config(fit={"relevance": "inputs", "hidden": 3}), fits=[plain])
+    assert "The number of hidden inputs was set beforehand: 3 in KIRC." in text
 
 
 def test_cohorts_prepared_differently_are_told_apart():
@@ -111,7 +143,7 @@ def test_every_baseline_is_cited(method):
     text = text_of(config(methods=["sequential", method]))
     assert re.search(rf"For comparison we fitted .*{METHODS[method].title} \(\w+.* \d{{4}}", text)
     references = text.split("## References")[1].strip().splitlines()
-    assert len(references) == 4  # NARD, Benjamini and Hochberg, Snakemake, and the method's
+    assert len(references) == 7  # NARD, single effects, hidden inputs, edges, q-values, Snakemake, and the method's
 
 
 def test_a_method_of_one_cohort_is_said_to_be_so():

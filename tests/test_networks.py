@@ -11,6 +11,7 @@ from nard.cx2 import cx2_nodes, cx2_text
 from nard.data.groups import coloured, pathway_groups
 from nard.data.pathways import OTHER, read_pathways
 from nard.fitting import fit_paths, fitted_model, write_model
+from nard.networks import findings_graph, readable_as_xml
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -22,7 +23,7 @@ HOSTILE = [
     "{}",
 ]
 ABOUT = {"cohort": "A", "title": "A <b>", "kind": "omics", "simulated": False}
-SETTINGS = {"lam": 0.1, "fdr": 0.05, "refit": True, "time_budget": None}
+SETTINGS = {"lam": 0.1, "fdr": 0.05, "relevance": "auto", "hidden": 0, "time_budget": None}
 TYPES = {"string": str, "boolean": bool, "long": int, "integer": int, "double": float}
 
 
@@ -37,7 +38,7 @@ def hostile(tmp_path_factory):
     pathways = read_pathways()
     groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     folder = tmp_path_factory.mktemp("hostile")
-    model = fitted_model("sequential", SETTINGS, 1, X, Y, folder)
+    model = fitted_model("sequential", SETTINGS, 1, X, Y, groups, folder)
     paths = fit_paths(folder)
     summary = write_model(model, "sequential", SETTINGS, n, groups, ABOUT, paths)
     assert summary["found"]["associations"] >= m
@@ -117,3 +118,51 @@ def test_cx2_leaves_out_what_is_unknown():
     assert edge["v"] == {"interaction": "edge", "kind": "edge", "weight": 0.5}
     # No edges at all is a network too.
     assert json.loads(cx2_text(nx.empty_graph(0), "name"))[5] == {"edges": []}
+
+
+TABLE = pd.DataFrame(
+    {
+        "feature": ["a", "b", "c"],
+        "target": ["y", "y", "z"],
+        "weight": [1.0, -1.0, 1.0],
+        "qvalue": [0.01, 0.02, 0.03],
+        "selected": True,
+        "own": [True, False, False],
+        "probability": [0.75, np.nan, 1.0],
+        "stand_ins": ["b;bell\x07", np.nan, ""],
+    }
+)
+NO_EDGES = pd.DataFrame(columns=["source", "target", "partial_correlation", "qvalue", "selected"]).astype(
+    {"selected": bool}
+)
+
+
+def test_an_association_tells_whose_it_may_be():
+    graph = findings_graph(["y", "z"], NO_EDGES, TABLE)
+    naming = {
+        node: {key: graph[node][target].get(key) for key in ("own", "probability", "stand_ins")}
+        for node, target in (("a", "y"), ("b", "y"), ("c", "z"))
+    }
+    assert naming["a"] == {"own": True, "probability": 0.75, "stand_ins": "b;bell\x07"}
+    assert naming["b"] == {"own": False, "probability": None, "stand_ins": ""}
+    assert naming["c"] == {"own": False, "probability": 1.0, "stand_ins": ""}
+    assert {type(value) for edge in naming.values() for value in edge.values()} <= {bool, float, str, type(None)}
+
+
+def test_an_association_without_a_test_has_no_such_attributes():
+    known = findings_graph(["y", "z"], NO_EDGES, TABLE.drop(columns=["own", "probability", "stand_ins"]))
+    missing = findings_graph(["y", "z"], NO_EDGES, TABLE.assign(own=np.nan, probability=np.nan, stand_ins=np.nan))
+    for graph in (known, missing):
+        assert set(graph["a"]["y"]) == {"kind", "weight", "sign", "qvalue"}
+
+
+def test_stand_ins_survive_graphml_and_cx2(tmp_path):
+    graph = findings_graph(["y", "z"], NO_EDGES, TABLE)
+    nx.write_graphml(readable_as_xml(graph), tmp_path / "g.graphml")
+    edge = nx.read_graphml(tmp_path / "g.graphml").edges["a", "y"]
+    assert (edge["own"], edge["probability"], edge["stand_ins"]) == (True, 0.75, r"b;bell\x07")
+    nx.set_node_attributes(graph, 0.0, "x")
+    nx.set_node_attributes(graph, 0.0, "y")
+    parts = {key: value for part in json.loads(cx2_text(graph, "name"))[1:] for key, value in part.items()}
+    declared = parts["attributeDeclarations"][0]["edges"]
+    assert [declared[key]["d"] for key in ("own", "probability", "stand_ins")] == ["boolean", "double", "string"]

@@ -93,7 +93,7 @@ def test_progress_shows_on_a_terminal_only(stream, shown, data, monkeypatch):
 
 
 def test_verbose_prints_every_step(data, capsys):
-    model = NARD(lam=0.1, refit=False, verbose=True).fit(data.X, data.Y)
+    model = NARD(lam=0.1, relevance="inputs", hidden=0, verbose=True).fit(data.X, data.Y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= model.n_iter_
     assert all("edges" in line for line in lines)

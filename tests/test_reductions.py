@@ -37,7 +37,7 @@ def test_one_output_agrees_with_scikit_learn():
     theirs = ARDRegression(
         alpha_1=1e-12, alpha_2=1e-12, lambda_1=1e-12, lambda_2=1e-12, threshold_lambda=1e8, max_iter=5000, tol=1e-10
     ).fit(data.X, y)
-    ours = NARD(lam=0.1, refit=False, tol=1e-10, standardize=False).fit(data.X, y)
+    ours = NARD(lam=0.1, relevance="inputs", hidden=0, tol=1e-10, standardize=False).fit(data.X, y)
     np.testing.assert_allclose(ours.coef_[0], theirs.coef_, atol=2e-3)
     np.testing.assert_allclose(ours.covariance_[0, 0], 1 / theirs.alpha_, rtol=0.05)
 
@@ -63,13 +63,32 @@ def test_permuting_permutes(data, method):
     X = pd.DataFrame(data.X, columns=[f"g{i}" for i in range(25)])
     Y = pd.DataFrame(data.Y, columns=[f"p{i}" for i in range(10)])
     X2, Y2 = X.iloc[:, rng.permutation(25)], Y.iloc[:, rng.permutation(10)]
-    one = NARD(method, lam=0.1, tol=1e-8).fit(X, Y)
-    two = NARD(method, lam=0.1, tol=1e-8).fit(X2, Y2)
+    params = {"lam": 0.1, "tol": 1e-8, "relevance": "inputs", "hidden": 0}
+    one, two = NARD(method, **params).fit(X, Y), NARD(method, **params).fit(X2, Y2)
     coef = pd.DataFrame(two.coef_, Y2.columns, X2.columns).loc[Y.columns, X.columns]
     np.testing.assert_allclose(one.coef_, coef, atol=1e-4)
     omega = pd.DataFrame(two.precision_, Y2.columns, Y2.columns).loc[Y.columns, Y.columns]
     np.testing.assert_allclose(one.precision_, omega, atol=1e-3)
     assert selections(one) == selections(two)
+
+
+@pytest.mark.parametrize("relevance", ["entries", "both"])
+def test_permuting_permutes_entries(data, relevance):
+    """Inputs exactly. Of the outputs every fifth is a fold whose prior is learnt from the others, by their order."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(data.X, columns=[f"g{i}" for i in range(25)])
+    Y = pd.DataFrame(data.Y, columns=[f"p{i}" for i in range(10)])
+    params = {"lam": 0.1, "tol": 1e-8, "relevance": relevance, "hidden": 0}
+    X2, Y2 = X.iloc[:, rng.permutation(25)], Y.iloc[:, rng.permutation(10)]
+    one = NARD(**params).fit(X, Y)
+    inputs, both = NARD(**params).fit(X2, Y), NARD(**params).fit(X2, Y2)
+    coef = pd.DataFrame(inputs.coef_, Y.columns, X2.columns).loc[Y.columns, X.columns]
+    np.testing.assert_allclose(one.coef_, coef, atol=1e-6)
+    assert selections(one) == selections(inputs)
+    coef = pd.DataFrame(both.coef_, Y2.columns, X2.columns).loc[Y.columns, X.columns]
+    np.testing.assert_allclose(one.coef_, coef, atol=0.05)
+    associations = selections(one)[1], selections(both)[1]
+    assert len(associations[0] ^ associations[1]) <= 0.05 * len(associations[0])
 
 
 @pytest.mark.parametrize("method", ["full", "sequential", "surrogate", "hybrid"])

@@ -3,16 +3,19 @@
 import re
 from html import unescape
 
+import numpy as np
 import pandas as pd
 import pytest
-from networks import HOSTILE, small_cohorts
+from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.alt_text import alt_text
 from nard.comparison import agreement, jaccard_table
 from nard.explorer import explorer_page, payload
 from nard.explorer.page import asset
+from nard.findings import caution_text
+from nard.hidden import HiddenInput, hidden_inputs
 from nard.methods_section import MethodsSection
-from nard.report import CohortResults, report_page
+from nard.report import CohortResults, NardFit, report_page
 from nard.results import node_table
 
 FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
@@ -33,7 +36,10 @@ def cohorts():
         }
         nodes = node_table(cohort.groups, tables.edges)
         summary = {**cohort.summary, **counts}
-        results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes))
+        hidden = [HiddenInput(one.outputs, ((HOSTILE[0], 0.5), ("AKT1", -0.25))) for one in tables.hidden]
+        fits = [NardFit(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
+        fits.append(NardFit("surrogate", [], []))
+        results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes, fits))
     return results
 
 
@@ -112,6 +118,49 @@ def test_the_words_are_those_of_the_tables(cohorts, tables):
     assert "λ = 0.125" in alt_text("lam_path_AAA", named, tables)
     assert "has not converged" in alt_text("trace_AAA", named, tables)
     assert alt_text("upset_Apoptosis", named, tables) is None
+
+
+def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):
+    text = unescape(page)
+    assert "AAA: 1 hidden input (NARD sequential, NARD full)" in text
+    assert "AAA: none (NARD surrogate)" in text
+    [hidden] = small_cohorts()[0].fits["sequential"].hidden
+    name, loading = hidden.outputs[0]
+    assert f"{name} ({loading:+.2f}".replace("-", "−") in text
+    assert f"{HOSTILE[0]} (+0.50), AKT1 (−0.25)" in text
+
+
+def test_cautions_are_in_a_box_of_their_cohort(page):
+    boxes = re.findall(r'<ul class="cautions" role="note">(.*?)</ul>', page)
+    assert [unescape(box) for box in boxes] == [f"<li>NARD sequential, NARD full: {caution_text(CAUTION)}</li>"]
+
+
+def test_associations_have_their_stand_ins(page):
+    surest = small_cohorts()[0].fits["sequential"].associations.iloc[0]
+    assert f"<td>{surest['stand_ins'].replace(';', ', ')}</td>" in page
+    assert "<th>stand ins</th>" in page
+    assert "<td>own</td>" in page
+
+
+def test_hidden_inputs_are_described_by_loadings_and_by_what_they_resemble():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((50, 4)), columns=["a", "b", "c", "d"]).assign(constant=3.0)
+    F = np.column_stack([5 - 2 * X["b"], rng.standard_normal(50)])
+    arrays = {
+        "hidden": F,
+        "hidden_loadings": np.array([[0.1, -0.5, 0.3], [1.0, 0.0, 0.0]]),
+        "targets": np.array(["x", "y", "z"]),
+    }
+    first, second = hidden_inputs(arrays, X)
+    assert first.outputs == (("y", -0.5), ("z", 0.3), ("x", 0.1))
+    assert first.resembles[0][0] == "b"
+    assert first.resembles[0][1] == pytest.approx(-1.0)
+    assert len(second.resembles) == 3
+    assert second.resembles[0][1] == pytest.approx(
+        max((np.corrcoef(F[:, 1], X[name])[0, 1] for name in "abcd"), key=abs)
+    )
+    assert hidden_inputs(arrays)[0].resembles == ()
+    assert hidden_inputs({"targets": arrays["targets"]}, X) == []
 
 
 def test_it_has_the_explorers_look_and_leads_there(page):

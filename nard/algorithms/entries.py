@@ -48,7 +48,7 @@ _LEAST_LEFT = 0.02
 _NEGLIGIBLE = 25.0
 # Prior odds, as logarithms, of another effect: where nothing is known yet, and how far they are learnt.
 _LOG_ODDS = 0.0
-_LEARNT_ODDS = (-3.0, 1.0)
+_LEARNT_ODDS = (-3.0, 2.5)
 # A new effect must be worth it by the inputs alone whose Bayes factor is within this factor of the largest.
 _CLUSTER = 20.0
 # Outputs are folded so that a prior is learnt from others; own inputs get at most this share of it.
@@ -392,8 +392,8 @@ def _sweep(
                     h[a] = r[a]
                     change += step * step
                 moved = max(moved, change / v)
-            elif e + 1 < L and size[i, e + 1] == 0.0:
-                break  # neither this effect nor the next is there
+            elif not (size[i, e + 1 :] > 0.0).any():
+                break  # neither this effect nor a later one is there
         if moved > tol * tol:
             again[i] = True
             for k in range(m):

@@ -83,6 +83,12 @@ class Data:
         # An output may be constant in a fold of the data though not in all of it.
         return _VARIANCE_FLOOR * np.maximum(squares, 1e-3 * squares.mean()) / len(self.Y)
 
+    def leaving(self, Y: np.ndarray) -> Data:
+        """The same inputs with Y, what is left of the outputs; XᵀX and the floor under V stay as they are."""
+        rest = Data(self.X, Y)
+        rest.__dict__.update(gram=self.gram, variance_floor=self.variance_floor)
+        return rest
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -18,13 +18,16 @@ import numpy as np
 __all__ = ["complement", "count_hidden", "degrees_left", "hidden_inputs"]
 
 _MOST = 15
+# With fewer outputs a hidden input cannot be told from a network among them.
+_FEWEST_OUTPUTS = 30
 # A hidden input must predict this share of the held-out variance, and as much as this many outputs have.
 _LEAST_SHARE = 0.02
 _LEAST_OUTPUTS = 1.5
 # Random halves; with many outputs each one tells more.
 _HALVES = 20
 _ENTRIES_ENOUGH = 400_000
-_NOISE_STEPS = 10
+# Few, as in Owen and Wang: the likelihood has no maximum, in the end a hidden input would be one output and its noise.
+_NOISE_STEPS = 3
 
 
 def count_hidden(residuals: np.ndarray, rng: np.random.Generator) -> int:
@@ -33,7 +36,7 @@ def count_hidden(residuals: np.ndarray, rng: np.random.Generator) -> int:
     A = residuals - residuals.mean(axis=0)
     A = A / np.where(A.std(axis=0) > 0, A.std(axis=0), 1.0)
     most = min(_MOST, n // 4, m // 4)
-    if most < 1:
+    if most < 1 or m < _FEWEST_OUTPUTS:
         return 0
     halves = int(np.clip(_HALVES * _ENTRIES_ENOUGH // (20 * A.size), 6, _HALVES))
     error = np.mean([_held_out(A, rng, most) for _ in range(halves)], axis=0)

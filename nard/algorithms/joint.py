@@ -30,7 +30,6 @@ __all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "
 
 _ROUNDS = 3
 _NOISE_STEPS = 3
-_TURNS = 10
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
 
@@ -61,12 +60,15 @@ class Preparation:
 
     def residual_data(self, entries: Entries) -> Data:
         """X and Y − XB̄."""
-        return self.data if entries.empty else Data(self.data.X, without(self.data, entries))
+        return self.data if entries.empty else self.data.leaving(without(self.data, entries))
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
         if extra is not None:
             cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
+        if self.n_hidden:
+            # V = R/(N + ν): what F took from all outputs by chance is not there to be divided by.
+            cov_prior = replace(cov_prior, nu=cov_prior.nu - len(data.Y) * (1.0 - self.degrees_left))
         return self.rough.problem(data, lam, alpha_prior, cov_prior)
 
 
@@ -85,7 +87,7 @@ class Prediction:
     """The predictive density N((U + B̄)x, (1 + xᵀΣx)V + LᵀL) of a fitted model, in its own units.
 
     ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
-    variance. V is enlarged by the degrees of freedom that estimated hidden inputs took from it; L is shrunk as the
+    variance. L is shrunk as the
     column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
     """
 
@@ -114,7 +116,7 @@ def prediction(preparation: Preparation, data: Data, problem: Problem, state: St
     post = posterior(problem, state.alpha)
     U, B = np.zeros((problem.d, problem.m)), entries.coef()
     U[post.active] = post.mean
-    precision, F = state.omega * preparation.degrees_left, preparation.hidden
+    precision, F = state.omega, preparation.hidden
     loadings = np.zeros((0, problem.m))
     if F.shape[1]:
         n, W = len(F), U + B
@@ -163,7 +165,7 @@ def prepare(
         if with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
-        rest = rotated if entries.empty else Data(rotated.X, without(rotated, entries))
+        rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
         rough = RoughPass(rest, cov_prior, watch, with_inputs)
         if turn == last or watch.stopped:
             break
@@ -239,7 +241,7 @@ def fit_joint(
     whitened = Whitened(data.X, sample_covariance(data.X, state.alpha))
     problem, value = at(entries, state, whitened)
     objective, converged = [value], False
-    while not converged and len(objective) <= _TURNS and not watch.stopped:
+    while not converged and len(objective) <= max_iter and not watch.stopped:
         moved = fit_entries(
             whitened,
             problem.Y,

@@ -70,6 +70,8 @@ class RoughPass:
 
     def problem(self, data: Data, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ, with this pass's variances and guard."""
+        if self.entry_threshold == np.inf:
+            alpha_prior = AlphaPrior()  # any other would have all inputs active
         problem = make_problem(data, lam, self.variances, alpha_prior, cov_prior)
         return replace(problem, entry_threshold=self.entry_threshold)
 

@@ -35,10 +35,18 @@ def add(commands) -> None:
         "--fdr", type=_rate, default=0.05, help="false discovery rate of each table; default: %(default)s"
     )
     parser.add_argument(
-        "--refit",
-        choices=["auto", "true", "false"],
+        "--relevance",
+        choices=["auto", "inputs", "entries", "both"],
         default="auto",
-        help="predict by the sparse refit, by the posterior mean, or by the better one; default: %(default)s",
+        help="inputs drive many outputs (the paper's model), single ones, or both; auto: what predicts best; "
+        "default: %(default)s",
+    )
+    parser.add_argument(
+        "--hidden",
+        type=_hidden,
+        default="auto",
+        metavar="NUMBER",
+        help="inputs that nobody measured (purity, batch): how many, or auto; default: %(default)s",
     )
     parser.add_argument(
         "--time-budget",
@@ -91,12 +99,13 @@ def run(options: argparse.Namespace) -> int:
     settings = {
         "lam": options.lam,
         "fdr": options.fdr,
-        "refit": {"true": True, "false": False}.get(options.refit, options.refit),
+        "relevance": options.relevance,
+        "hidden": options.hidden,
         "time_budget": options.time_budget,
     }
     paths = fit_paths(options.output)
     try:
-        model = fitted_model(options.method, settings, options.seed, X, Y, options.output)
+        model = fitted_model(options.method, settings, options.seed, X, Y, groups, options.output)
     except ValueError as error:
         raise DataError(
             f"{options.X} (X) and {options.Y} (Y): {error}\n"
@@ -177,6 +186,10 @@ def _penalty(text: str):
     return _number(text, lambda value: value >= 0, "cv, ebic or a number of at least 0")
 
 
+def _hidden(text: str) -> int | str:
+    return text if text == "auto" else _whole(text, "auto or a whole number of at least 0")
+
+
 def _rate(text: str) -> float:
     return _number(text, lambda value: 0 < value < 1, "a number between 0 and 1")
 
@@ -186,7 +199,11 @@ def _seconds(text: str) -> float | None:
 
 
 def _seed(text: str) -> int:
-    return int(_number(text, lambda value: value >= 0 and value.is_integer(), "a whole number of at least 0"))
+    return _whole(text, "a whole number of at least 0")
+
+
+def _whole(text: str, expected: str) -> int:
+    return int(_number(text, lambda value: value >= 0 and value.is_integer(), expected))
 
 
 def _number(text: str, allowed, expected: str) -> float:

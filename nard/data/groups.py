@@ -11,7 +11,7 @@ import pandas as pd
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import OTHER, Pathways
 
-__all__ = ["block_groups", "coloured", "own_inputs", "pathway_groups"]
+__all__ = ["block_groups", "coloured", "own_genes", "own_inputs", "pathway_groups"]
 
 _COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
 _PHOSPHO = re.compile(r"P[STY]\d+")
@@ -55,6 +55,18 @@ def coloured(groups: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     from nard.figures.style import pathway_colours
 
     return groups.assign(colour=groups["pathway"].map(pathway_colours(names)))
+
+
+def own_genes(groups: pd.DataFrame) -> dict[str, list[str]]:
+    """Output → inputs that belong to it: the genes that encode it; where none are known, the input of its name."""
+    spellings: dict[str, list[str]] = {}
+    for name in groups.loc[groups["side"] == "inputs", "name"]:
+        spellings.setdefault(gene_key(name), []).append(name)
+    outputs = groups[groups["side"] == "outputs"]
+    return {
+        name: [each for gene in genes.split(";") for each in spellings.get(gene_key(gene), [])] if genes else [name]
+        for name, genes in zip(outputs["name"], outputs["genes"], strict=True)
+    }
 
 
 def own_inputs(groups: pd.DataFrame, inputs: list[str], outputs: list[str]) -> np.ndarray:

@@ -24,8 +24,8 @@ The cohort of 1,022 people is not public. The simulated one has its dimensions (
 about its number of associations: a tenth of the molecular phenotypes drive an eighth of the macro phenotypes of two
 tissues and one per cent of the others. Macro phenotypes come in tissues of about 90, wired within, one of them (the
 fourth, 273 to 364 at full size, like the paper's 280 to 370) more than the others. All molecular phenotypes share age
-and their tissue's factor. λ is 0.86 sqrt(ln m / N), and coefficients are those of the sparse refit: choosing both by
-cross-validation would take most of the time.
+and their tissue's factor. NARD is the paper's column-wise model, without hidden inputs; λ is 0.86 sqrt(ln m / N), since
+choosing it by cross-validation would take most of the time.
 
 "Associations" may be entries of W (molecule → macro phenotype) or edges of Ω (between macro phenotypes). The table has
 both. The paper's Jaccard index is one with HS-GHS, which has a dash; ours is given with HS-GHS, with MRCE, and with
@@ -137,7 +137,7 @@ def run(spec: Mapping) -> dict:
     else:
         cohort = simulate(spec["people"], spec["molecular"], spec["macro"], spec["seed"])
         X, Y = cohort.X, cohort.Y
-        chosen = {"lam": lam_for(Y.shape[1], len(X)), "refit": True}
+        chosen = {"lam": lam_for(Y.shape[1], len(X))}
         about = {"people": len(X), "outputs": list(Y.columns), "blocks": cohort.tissues}
     warm_up(spec["method"])
     if spec.get("given"):

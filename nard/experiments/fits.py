@@ -17,8 +17,8 @@ from nard.methods import METHODS
 
 __all__ = ["done", "edge_frame", "fit", "found", "overlap", "patience"]
 
-# What the runs of these chapters choose unless they say otherwise.
-_SETTINGS = {"lam": "cv", "fdr": FDR, "refit": "auto", "time_budget": None}
+# What the runs of these chapters choose unless they say otherwise: NARD is the paper's model.
+_SETTINGS = {"lam": "cv", "relevance": "inputs", "hidden": 0, "time_budget": None}
 
 
 def patience(settings: Mapping, seconds: float) -> float:
@@ -62,7 +62,6 @@ def found(model, seconds: float, *, partials: bool = False) -> dict:
         "converged": bool(getattr(model, "converged_", True)),
         "draws": int(getattr(model, "n_draws_", 0)) or None,
         "lam": float(model.lam_) if hasattr(model, "lam_") else None,
-        "refit": bool(model.refit_) if hasattr(model, "refit_") else None,
     }
     if partials:
         out["partial_correlations"] = edges["partial_correlation"].to_numpy()[order].round(6).tolist()

@@ -139,8 +139,36 @@ function update() {
   $("status").textContent = state.said.join(" ");
   $("simulated").hidden = !cohorts().some((one) => one.simulated);
   $("simulated").textContent = `SIMULATED DATA: ${cohorts().filter((one) => one.simulated).map((one) => plain(one.title)).join(", ")}`;
+  showCautions();
+  showHidden();
   drawLegend();
   fillPanel(side, name, edges, shown, mine, drawn.length);
+}
+
+function cautions() {
+  return fits().flatMap((fit, i) => fit.cautions.map((text) => `${plain(cohorts()[i].title)}: ${text}`));
+}
+
+function showCautions() {
+  $("cautions").hidden = !cautions().length;
+  $("cautions").replaceChildren(...cautions().map((text) => html("li", { textContent: text })));
+}
+
+// How many hidden inputs the findings are adjusted for, and what loads most on each.
+function showHidden() {
+  const lists = fits().map((fit) => fit.hidden);
+  const total = lists.reduce((sum, list) => sum + list.length, 0);
+  $("hidden-inputs").hidden = !total;
+  $("hidden-count").textContent = hiddenText();
+  $("hidden-list").replaceChildren(...lists.flatMap((list, i) => list.map((one, k) => html("li", {
+    textContent: `${lists.length > 1 ? `${plain(cohorts()[i].title)}, ` : ""}hidden input ${k + 1}: ${loadings(one, cohorts()[i].outputs)}`,
+  }))));
+}
+
+function hiddenText() {
+  const counts = fits().map((fit, i) => [fit.hidden.length, plain(cohorts()[i].title)]).filter(([number]) => number);
+  const where = (title) => (state.other === null ? "" : ` in ${title}`);
+  return `Adjusted for ${counts.map(([number, title]) => `${number} hidden input${number === 1 ? "" : "s"}${where(title)}`).join(" and ")}.`;
 }
 
 function statusLines(edges, shown, places) {
@@ -159,6 +187,7 @@ function statusLines(edges, shown, places) {
     const missing = one.edges.found - one.edges.selected.reduce((a, b) => a + b, 0);
     if (missing) parts.push(`${missing} more findings of ${plain(cohorts()[i].title)} are in its table only.`);
   });
+  if (fits().some((one) => one.hidden.length)) parts.push(hiddenText());
   if (!fit.tested) parts.push(`${fit.title} has no q-values: it selects by its own rule.`);
   if (network.labelled < places) parts.push(`${network.labelled} of ${places} ${cohort().words.outputs} are labelled; zoom in for more.`);
   return parts;
@@ -202,8 +231,20 @@ function nameButton(id) {
 function valueCell(row) {
   if (!row) return html("td", { className: "n", textContent: "–" });
   const notes = [interval(row), row.q === null ? "not tested" : `q = ${qText(row.q)}`];
-  const lines = state.other === null ? [notes.join(" · ")] : notes;
+  const lines = [...(state.other === null ? [notes.join(" · ")] : notes), naming(row)].filter(Boolean);
   return html("td", { className: "n" }, signed(row.value), ...lines.map((text) => html("small", { textContent: text })));
+}
+
+// Inputs that could take the place of the named one, by cohort: a line that opens.
+function standIns(finding) {
+  const rows = [finding.first, finding.second].map((row, which) => [row, which]).filter(([row]) => row?.standIns.length);
+  return rows.map(([row, which]) => {
+    const many = row.standIns.length;
+    const where = state.other === null ? "" : ` in ${plain(cohorts()[which].title)}`;
+    return html("details", { className: "stand-ins", open: many <= 3 },
+      html("summary", { textContent: `${many} stand-in${many === 1 ? "" : "s"}${where}` }),
+      ...row.standIns.flatMap((name, i) => (i ? [", ", nameButton(`input:${name}`)] : [nameButton(`input:${name}`)])));
+  });
 }
 
 function findingsTable(list, what, idsOf) {
@@ -213,7 +254,7 @@ function findingsTable(list, what, idsOf) {
   const names = (finding) => idsOf(finding).flatMap((id, i) => (i ? [" – ", nameButton(id)] : [nameButton(id)]));
   const words = statusWords();
   const rows = list.map((finding) => html("tr", { className: finding.status },
-    html("td", {}, ...names(finding), state.other === null ? null : html("small", { textContent: words[finding.status] + (finding.opposed ? ", opposite signs" : "") + missingIn(finding, what) })),
+    html("td", {}, ...names(finding), state.other === null ? null : html("small", { textContent: words[finding.status] + (finding.opposed ? ", opposite signs" : "") + missingIn(finding, what) }), ...standIns(finding)),
     ...[finding.first, finding.second].slice(0, titles.length).map(valueCell)));
   return html("table", {},
     html("thead", {}, html("tr", {}, ...heads.map((text, i) => html(text ? "th" : "td", { className: i ? "n" : "", textContent: text })))),
@@ -306,7 +347,7 @@ function take(one) {
 
 function caption() {
   const titles = cohorts().map((one) => `${titled(one)}, ${one.samples} samples`).join(" and ");
-  return [`NARD explorer: ${titles}. ${fits()[0].title}.`, ...state.said];
+  return [`NARD explorer: ${titles}. ${fits()[0].title}.`, ...cautions(), ...state.said];
 }
 
 function fileName(suffix) {

@@ -8,9 +8,12 @@ function download(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+const LETTER = 7; // pixels that a letter of the caption takes, on average
+
 // The drawing alone on a white page, with everything that is needed to read it.
-function standaloneSvg(svg, style, caption, groups, statuses) {
+function standaloneSvg(svg, style, said, groups, statuses) {
   const width = Math.max(svg.clientWidth, 560), height = svg.clientHeight, row = 18;
+  const caption = said.flatMap((text) => wrapped(text, (width - 32) / LETTER));
   const copy = svg.cloneNode(true);
   for (const name of ["id", "role", "aria-label", "aria-describedby"]) copy.removeAttribute(name);
   for (const node of copy.querySelectorAll(".node")) {
@@ -29,7 +32,7 @@ function standaloneSvg(svg, style, caption, groups, statuses) {
   caption.forEach((line, rank) => legend.append(svgElement("text", { x: 16, y: height + row * (rows + rank + 1) }, line)));
   for (const [key, value] of Object.entries({ xmlns: SVG, width, height: total, viewBox: `0 0 ${width} ${total}` })) copy.setAttribute(key, value);
   copy.prepend(
-    svgElement("title", {}, caption.join(" ")),
+    svgElement("title", {}, said.join(" ")),
     svgElement("style", {}, style),
     svgElement("rect", { width, height: total, fill: "#fff" }),
   );

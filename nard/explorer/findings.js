@@ -19,6 +19,9 @@ function rowsOf(list, from, to) {
     upper: list.upper[i],
     q: list.q[i],
     selected: list.selected[i] === 1,
+    own: list.own?.[i] === 1,
+    probability: list.probability?.[i] ?? null,
+    standIns: (list.stand_ins?.[i] ?? []).map((rank) => from[rank].name),
   }));
 }
 
@@ -79,4 +82,27 @@ function interval(row) {
 function qText(q) {
   if (q === null) return "not tested";
   return q === 0 || q >= 0.001 ? String(Number(q.toPrecision(2))) : q.toExponential(1);
+}
+
+// "own", and how probable it is that the effect is the named input's; nothing of edges and of methods that do not tell.
+function naming(row) {
+  const parts = row.own ? ["own"] : [];
+  if (row.probability !== null) parts.push(`probability ${row.probability > 0.995 ? "> 0.99" : row.probability.toFixed(2)}`);
+  return parts.join(" · ");
+}
+
+// The outputs that load most on a hidden input.
+function loadings(hidden, outputs) {
+  return hidden.map(([rank, loading]) => `${plain(outputs[rank].name)} (${signed(loading)})`).join(", ");
+}
+
+// Lines of at most so many letters, broken at blanks.
+function wrapped(text, letters) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines[lines.length - 1];
+    if (last && last.length + word.length >= letters) lines.push(word);
+    else lines[lines.length - 1] = last ? `${last} ${word}` : word;
+  }
+  return lines;
 }

@@ -18,6 +18,8 @@ import pandas as pd
 from nard.captions import NAMES
 from nard.explorer.intervals import association_intervals, edge_intervals
 from nard.figures.network import circular_layout
+from nard.findings import caution_text
+from nard.hidden import HiddenInput
 from nard.methods import METHODS
 
 __all__ = ["MOST_SELECTED", "CohortFits", "FitTables", "payload"]
@@ -30,12 +32,13 @@ _UP = Context(prec=4, rounding=ROUND_CEILING)
 
 @dataclass(frozen=True)
 class FitTables:
-    """The findings of one method in one cohort, as its tables and ``fit.json`` have them."""
+    """The findings of one method in one cohort, as its tables and ``fit.json`` have them, and its hidden inputs."""
 
     fit: Mapping
     edges: pd.DataFrame
     associations: pd.DataFrame
     features: pd.DataFrame
+    hidden: Sequence[HiddenInput] = ()
 
 
 @dataclass(frozen=True)
@@ -112,17 +115,24 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
             beyond,
         ),
         "relevance": [_raised(q) for q in relevance],
+        "hidden": [[[outputs[name], _digits(value)] for name, value in one.outputs] for one in tables.hidden],
+        "cautions": [caution_text(caution) for caution in fit.get("cautions", ())],
     }
 
 
 def _findings(table, a, b, value, intervals, least, beyond) -> dict:
-    """The first rows, by column; the tables have the selected ones first, then the others by p-value."""
+    """The first rows, by column: the selected ones, then the others by q-value.
+
+    That need not be the order of a table, since q-values of associations do not rise with the p-values alone.
+    """
+    table = table.sort_values(["selected", "qvalue"], ascending=[False, True], kind="stable")
     found = int(table["selected"].sum())
     tested = int(table["qvalue"].notna().sum())
     kept = max(min(found, MOST_SELECTED), min(tested, least))
     # The list is complete below the q-value of the first row that it lacks; null if it lacks none.
     beyond = float(table["qvalue"].iloc[kept]) if tested and kept < len(table) else beyond
     rows = pd.concat([table, intervals], axis=1).iloc[:kept]
+    naming = _naming(rows, a[1]) if "stand_ins" in rows else {}
     return {
         "candidates": len(table),
         "found": found,
@@ -134,11 +144,36 @@ def _findings(table, a, b, value, intervals, least, beyond) -> dict:
         "upper": _numbers(rows["upper"]),
         "q": [_raised(q) for q in rows["qvalue"]],
         "selected": [int(selected) for selected in rows["selected"]],
+        **naming,
     }
 
 
+def _naming(rows: pd.DataFrame, inputs: Mapping[str, int]) -> dict:
+    """Whether an input is the output's own, the probability that the effect is its, and what could take its place."""
+    return {
+        "own": [int(own == 1) for own in rows["own"]],
+        "probability": _numbers(rows["probability"]),
+        "stand_ins": [_numbered(text, inputs) if isinstance(text, str) else [] for text in rows["stand_ins"]],
+    }
+
+
+def _numbered(text: str, inputs: Mapping[str, int]) -> list[int]:
+    """The numbers of names joined by ";", which a name may have in it, too."""
+    found, begun = [], ""
+    for piece in text.split(";"):
+        begun = f"{begun};{piece}" if begun else piece
+        if begun in inputs:
+            found.append(inputs[begun])
+            begun = ""
+    return found
+
+
 def _numbers(column: pd.Series) -> list:
-    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in column]
+    return [_digits(value) if math.isfinite(value) else None for value in column]
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _raised(q: float) -> float | None:

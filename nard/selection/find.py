@@ -31,8 +31,23 @@ class Findings:
     edges: EdgeTest
 
 
-def find(preparation: Preparation, joint: JointFit) -> Findings:
-    """Everything that is tested: under the entry-wise model where there is one, else under the column-wise."""
+def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
+    """Lᵀ(LD⁻¹Lᵀ)⁻¹L with D the residual variances: what estimated hidden inputs took of V.
+
+    In every sample F was estimated from the outputs themselves, by generalised least squares, so that the residuals
+    have no variance along L. With few outputs that would look like edges.
+    """
+    if not len(loadings):
+        return np.zeros_like(covariance)
+    weighted = loadings / np.diag(covariance)
+    return loadings.T @ np.linalg.solve(weighted @ loadings.T, loadings)
+
+
+def find(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> Findings:
+    """Everything that is tested: under the entry-wise model where there is one, else under the column-wise.
+
+    ``loadings`` (k×m) are those of the hidden inputs.
+    """
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
     if preparation.with_entries:
         entries, inputs, E, degrees = associations_under_entries(
@@ -40,6 +55,7 @@ def find(preparation: Preparation, joint: JointFit) -> Findings:
         )
         covariance = E.T @ E / np.sqrt(np.outer(degrees, degrees))
         np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
+        covariance += taken_by_hidden(covariance, loadings)
         return Findings(inputs, entries, edge_test(covariance, float(degrees.mean()), E))
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
@@ -48,5 +64,6 @@ def find(preparation: Preparation, joint: JointFit) -> Findings:
     residuals = problem.Y - problem.X[:, active] @ mean
     # What the inputs explain by chance they take from V: only the degrees that they leave are counted.
     degrees = residual_degrees(problem, coordinates) * left
-    edges = edge_test(residual_covariance(problem, coordinates), degrees, residuals)
+    covariance = residual_covariance(problem, coordinates) / left
+    edges = edge_test(covariance + taken_by_hidden(covariance, loadings), degrees, residuals)
     return Findings(inputs, entry_test(problem, coordinates, inputs.variance_factor / left), edges)

@@ -130,7 +130,7 @@ class EntryTest:
                 if len(own):
                     weight = weight.copy()
                     inside = own[(own >= where.start * m) & (own < where.stop * m)] - where.start * m
-                    weight.ravel()[inside] = 0.0
+                    weight.ravel()[inside] = np.nan  # reaches no cutoff
                 yield where, weight, self.sd[where]
 
         index, q = _discoveries(scores(), (d, m), self.degrees, fdr, self.prior, self.fold, d * m - len(own))

@@ -175,6 +175,7 @@ def test_batch_algorithms_do_not_end_without_the_inputs_that_matter(method):
         for j in range(150):
             W[rng.choice(100, 5, replace=False), j] = rng.standard_normal(5) * rng.choice([0.2, 1, 3])
         Y = X @ W.T + rng.standard_normal((80, 100))
-        sequential, batch = (NARD(method=name, lam=0.3, refit=False).fit(X, Y) for name in ("sequential", method))
+        paper = {"lam": 0.3, "relevance": "inputs", "hidden": 0}
+        sequential, batch = (NARD(method=name, **paper).fit(X, Y) for name in ("sequential", method))
         assert batch.objective_[-1] <= sequential.objective_[-1] + 1e-3 * Y.size
         assert (np.diff(batch.objective_) <= 1e-8 * np.abs(batch.objective_[1:])).all()

@@ -30,7 +30,7 @@ def read_cohort():
     return {
         "seed": default["seed"],
         "methods": ["sequential", "hybrid"],
-        "fit": {"lam": 0.1, "refit": True},
+        "fit": {"lam": 0.1, "relevance": "entries"},
         "cohorts": {"READ": {**default["cohorts"]["READ"], "more_methods": []}},
     }
 

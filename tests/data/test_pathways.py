@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nard.data.errors import DataError
-from nard.data.groups import block_groups, own_inputs, pathway_groups
+from nard.data.groups import block_groups, own_genes, own_inputs, pathway_groups
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient, sample_type
 from nard.data.pathways import OTHER, Pathways, read_pathways
 
@@ -163,6 +163,19 @@ def test_groups_of_genes_and_proteins():
         ("outputs", "P9", "total", OTHER, OTHER, ""),
     ]
     assert list(groups.itertuples(index=False, name=None)) == expected
+
+
+def test_own_genes_are_those_that_encode_the_protein():
+    pathways = Pathways(
+        pd.DataFrame({"pathway": ["A", "A"], "protein": ["P1", "P2"], "gene": ["G1;G2", "MRE11A"]}),
+    )
+    groups = pathway_groups(["G2|17", "G1", "MRE11", "P9"], ["P1", "P2-R-V", "P9"], pathways)
+    assert own_genes(groups) == {"P1": ["G1", "G2|17"], "P2-R-V": ["MRE11"], "P9": ["P9"]}
+
+
+def test_own_genes_of_phenotypes_are_those_of_the_same_name():
+    settings = {"molecular": {"A": ["x", "both"]}, "macro": {"B": ["y", "both"]}}
+    assert own_genes(block_groups(["x", "both"], ["y", "both"], settings)) == {"y": ["y"], "both": ["both"]}
 
 
 def test_own_inputs_share_a_pathway():

@@ -1,5 +1,6 @@
 """Cohorts for the explorer's tests: small real fits with hostile names, and a network of 2,000 edges."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from nard.baselines import CAPME
 from nard.explorer import CohortFits, FitTables
 from nard.figures.style import pathway_colours
 from nard.files import read_json, read_tsv
+from nard.hidden import hidden_inputs
 from nard.selection.significance import qvalues, two_sided
 from nard.simulate import make_regression
 
@@ -37,9 +39,24 @@ def groups_of(inputs, outputs):
     return pd.DataFrame(rows, columns=["side", "name", "kind", "pathway", "pathways", "genes", "colour"])
 
 
-def tables_of(model, fdr):
-    fit = {"fdr": fdr, "associations_listed": "all"}
-    return FitTables(fit, model.edges(fdr), model.associations(fdr), model.relevance(fdr))
+# Of a fit with a hidden input behind its outputs, and two more that were not allowed for.
+CAUTION = {"code": "hidden inputs off", "evident": 3, "used": 1}
+
+
+def tables_of(model, fdr, cautions=()):
+    fit = {"fdr": fdr, "associations_listed": "all", "cautions": list(cautions)}
+    arrays = {name: getattr(model, f"{name}_") for name in ("hidden", "hidden_loadings") if hasattr(model, f"{name}_")}
+    hidden = hidden_inputs({**arrays, "targets": np.array(model.target_labels_)})
+    return FitTables(fit, model.edges(fdr), model.associations(fdr), model.relevance(fdr), hidden)
+
+
+def with_stand_ins(tables):
+    """As if the surest association might as well be that of two other inputs."""
+    table = tables.associations.copy()
+    surest = table["feature"].iloc[0]
+    others = [name for name in INPUTS if name != surest][1:3]
+    table.loc[0, ["probability", "stand_ins"]] = [0.625, ";".join(others)]
+    return replace(tables, associations=table)
 
 
 def summary_of(name, samples, simulated=True):
@@ -48,14 +65,20 @@ def summary_of(name, samples, simulated=True):
 
 @cache
 def small_cohorts():
-    """Two cancers that share most of their truth; the second lacks an output. One method tests, the other does not."""
+    """Two cancers that share most of their truth; the second lacks an output. One method tests, the other does not.
+
+    Something unmeasured is behind all outputs, and one association may be another input's.
+    """
     truth = make_regression(300, len(INPUTS), len(OUTPUTS), relevant=1.0, edge_probability=0.3, random_state=3)
-    X, Y = pd.DataFrame(truth.X, columns=INPUTS), pd.DataFrame(truth.Y, columns=OUTPUTS)
+    purity = np.outer(np.random.default_rng(0).standard_normal(300), np.linspace(0.5, 1.0, len(OUTPUTS)))
+    X, Y = pd.DataFrame(truth.X, columns=INPUTS), pd.DataFrame(truth.Y + purity, columns=OUTPUTS)
     cohorts = []
     for name, rows, outputs in (("AAA", slice(0, 200), OUTPUTS), ("B<b>B", slice(100, 300), OUTPUTS[:-1])):
         x, y = X.iloc[rows], Y[outputs].iloc[rows]
         fits = {
-            "sequential": tables_of(NARD(lam=0.1).fit(x, y), 0.05),
+            "sequential": with_stand_ins(
+                tables_of(NARD(lam=0.1, hidden=1).fit(x, y), 0.05, [CAUTION] if name == "AAA" else [])
+            ),
             "capme": tables_of(CAPME(lam=0.1, tau=0.1).fit(x, y), 0.05),
         }
         cohorts.append(CohortFits(summary_of(name, len(x), simulated=name == "AAA"), groups_of(INPUTS, outputs), fits))
@@ -111,7 +134,9 @@ def cohorts_of_run(results, fits):
 
     def tables(folder):
         names = ("edges", "associations", "features")
-        return FitTables(read_json(folder / "fit.json"), *(read_tsv(folder / f"{name}.tsv") for name in names))
+        with np.load(folder / "model.npz") as arrays:
+            hidden = hidden_inputs(arrays)
+        return FitTables(read_json(folder / "fit.json"), *(read_tsv(folder / f"{name}.tsv") for name in names), hidden)
 
     return [
         CohortFits(

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from networks import HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
+from networks import CAUTION, HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
 
 from nard import NARD
 from nard.explorer import explorer_page, payload
 from nard.explorer.intervals import association_intervals, edge_intervals
-from nard.explorer.payload import MOST_SELECTED
+from nard.explorer.payload import MOST_SELECTED, _numbered
 from nard.figures import circular_layout
+from nard.findings import caution_text
 from nard.simulate import make_regression
 
 STATISTICS = ["value", "lower", "upper", "q"]
@@ -45,7 +46,7 @@ def test_intervals_of_weights_cover_the_truth():
     covered, covered_effects = [], []
     for seed in range(20):
         data = make_regression(80, 5, 6, relevant=1.0, random_state=seed)
-        table = NARD(lam=0.1, refit=False, standardize=False).fit(data.X, data.Y).associations()
+        table = NARD(lam=0.1, relevance="inputs", hidden=0, standardize=False).fit(data.X, data.Y).associations()
         truth = np.array(
             [data.coef[int(t[1:]), int(f[1:])] for f, t in zip(table["feature"], table["target"], strict=True)]
         )
@@ -119,12 +120,63 @@ def test_numbers_are_those_of_the_tables():
     table = cohort.fits["sequential"].associations
     shown = payload(small_cohorts(), "sequential")["cohorts"][0]
     found = shown["fits"]["sequential"]["associations"]
-    expected = pd.concat([table[["weight", "qvalue"]], association_intervals(table)], axis=1)
-    for i, row in enumerate(table.itertuples()):
+    expected = pd.concat([table, association_intervals(table)], axis=1).sort_values("qvalue", kind="stable")
+    assert len(found["a"]) == len(table)
+    for i, row in enumerate(expected.itertuples()):
         assert shown["inputs"][found["a"][i]]["name"] == row.feature
         assert shown["outputs"][found["b"][i]]["name"] == row.target
         numbers = [found[name][i] for name in STATISTICS]
         assert numbers == pytest.approx(list(expected.iloc[i][["weight", "lower", "upper", "qvalue"]]), rel=1e-3)
+
+
+def test_an_association_tells_whose_it_may_be():
+    [cohort, _] = small_cohorts()
+    table = cohort.fits["sequential"].associations
+    shown = payload(small_cohorts(), "sequential")["cohorts"][0]
+    found, names = shown["fits"]["sequential"]["associations"], [node["name"] for node in shown["inputs"]]
+    pairs = [
+        (names[a], shown["outputs"][b]["name"], own, probability, [names[rank] for rank in stand_ins])
+        for a, b, own, probability, stand_ins in zip(
+            *(found[key] for key in ("a", "b", "own", "probability", "stand_ins")), strict=True
+        )
+    ]
+    surest = table.iloc[0]
+    assert (surest["feature"], surest["target"], 0, 0.625, surest["stand_ins"].split(";")) in pairs
+    assert {pair[:2] for pair in pairs if pair[2]} == {("BAX", "BAX"), ("BCL2", "BCL2"), (OUTPUTS[-1], OUTPUTS[-1])}
+    assert any(probability is None for *_, probability, _ in pairs)
+    assert "own" not in shown["fits"]["capme"]["associations"]
+    assert "own" not in shown["fits"]["sequential"]["edges"]
+
+
+def test_stand_ins_may_have_semicolons_in_their_names():
+    inputs = {"a": 0, "b;c": 1, "d": 2}
+    assert _numbered("d;b;c;a", inputs) == [2, 1, 0]
+    assert _numbered("", inputs) == []
+
+
+def test_rows_are_those_of_the_smallest_q_values_whatever_their_p_values():
+    """Weights and families of their own make q-values that do not rise with p."""
+    [cohort, _] = small_cohorts()
+    fit = cohort.fits["sequential"]
+    few = pd.concat([fit.associations] * 20, ignore_index=True)
+    q = np.random.default_rng(0).uniform(size=len(few))
+    few = few.assign(qvalue=q, selected=q <= 0.05)
+    shown = payload([replace(cohort, fits={"sequential": replace(fit, associations=few)})], "sequential")
+    found = shown["cohorts"][0]["fits"]["sequential"]["associations"]
+    assert len(few) > len(found["q"]) == 400
+    assert found["q"] == pytest.approx(np.sort(q)[:400], rel=1e-3)
+    assert found["beyond"] == np.sort(q)[400]
+
+
+def test_hidden_inputs_and_cautions_are_told():
+    first, second = payload(small_cohorts(), "sequential")["cohorts"]
+    fit = first["fits"]["sequential"]
+    [hidden] = fit["hidden"]
+    loading = {first["outputs"][rank]["name"]: value for rank, value in hidden}
+    assert loading == pytest.approx(dict(small_cohorts()[0].fits["sequential"].hidden[0].outputs), rel=1e-3)
+    assert fit["cautions"] == [caution_text(CAUTION)]
+    assert second["fits"]["sequential"]["cautions"] == []
+    assert first["fits"]["capme"]["hidden"] == []
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.01, 0.2, 1e-6])
@@ -132,7 +184,8 @@ def test_rounding_lets_nothing_pass_a_threshold_that_the_table_holds_back(thresh
     [cohort, _] = small_cohorts()
     fit = cohort.fits["sequential"]
     near = threshold * np.array([1 - 1e-6, 1.0, 1 + 1e-6])
-    edges = fit.edges.assign(qvalue=np.resize(near, len(fit.edges)))
+    edges = fit.edges.assign(qvalue=np.sort(np.resize(near, len(fit.edges))))
+    edges["selected"] = edges["qvalue"] <= threshold
     shown = payload([replace(cohort, fits={"sequential": replace(fit, edges=edges)})], "sequential")
     q = np.array(shown["cohorts"][0]["fits"]["sequential"]["edges"]["q"])
     assert ((q <= threshold) == (edges["qvalue"] <= threshold)).all()

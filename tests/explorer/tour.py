@@ -6,12 +6,14 @@ from io import StringIO
 from itertools import islice
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from selenium.webdriver import Keys
 
 from nard.comparison import association_set, edge_set
 from nard.explorer.intervals import association_intervals, edge_intervals
+from nard.findings import caution_text
 from nard.methods import METHODS
 
 CAP = 100  # that the page has at first
@@ -31,6 +33,8 @@ def tour(page, cohorts, reference):
     search_finds(page, cohorts[0], name)
     a_node_tells_what_it_has(page, cohorts[0], fit, name)
     an_input_tells_what_it_drives(page, fit)
+    an_association_tells_whose_it_may_be(page, fit)
+    hidden_inputs_and_cautions_are_told(page, fit)
     the_keyboard_is_enough(page, cohorts[0])
     the_view_moves(page, name)
     the_exports_hold_what_is_shown(page, cohorts[0], fit)
@@ -160,7 +164,9 @@ def a_node_tells_what_it_has(page, cohort, fit, name):
     assert len(shown) == len(rows) > 0
     assert page.count(".node.input") == page.count(".association") == min(len(rows), 12)
     for row in rows.itertuples():
-        value, lower, upper, q = numbers(shown[row.feature][0])
+        value, lower, upper, q, *probability = numbers(shown[row.feature][0])
+        assert len(probability) == np.isfinite(getattr(row, "probability", np.nan))
+        assert ("own" in shown[row.feature][0]) == getattr(row, "own", False)
         assert [value, lower, upper] == pytest.approx([row.weight, row.lower, row.upper], abs=1e-3)
         assert q == pytest.approx(row.qvalue, rel=0.06)
 
@@ -176,6 +182,28 @@ def an_input_tells_what_it_drives(page, fit):
     relevance = fit.features.set_index("feature")["qvalue"][name]
     said = re.search(r"q = (\S+)", page.one("#panel dl").text).group(1)
     assert float(said) == pytest.approx(relevance, rel=0.06)
+
+
+def an_association_tells_whose_it_may_be(page, fit):
+    rows = fit.associations[fit.associations["selected"]]
+    rows = rows[rows["stand_ins"].fillna("") != ""] if "stand_ins" in rows else rows[:0]
+    for row in rows.head(1).itertuples():
+        page.search(row.target)
+        told = page.texts(".stand-ins")
+        names = row.stand_ins.split(";")
+        assert any(all(name in text for name in names) for text in told)
+        page.one("#clear").click()
+
+
+def hidden_inputs_and_cautions_are_told(page, fit):
+    assert page.one("#hidden-inputs").is_displayed() == bool(fit.hidden)
+    assert page.count("#hidden-list li") == len(fit.hidden)
+    for text, hidden in zip(page.texts("#hidden-list li"), fit.hidden, strict=True):
+        assert all(name in text for name, _ in hidden.outputs)
+    cautions = fit.fit.get("cautions", ())
+    assert page.one("#cautions").is_displayed() == bool(cautions)
+    for text, caution in zip(page.texts("#cautions li"), cautions, strict=True):
+        assert caution_text(caution) in text
 
 
 def the_keyboard_is_enough(page, cohort):

@@ -16,7 +16,7 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snake
 SMALL = {
     "methods": ["sequential", "hybrid", "capme"],
     "use_pathways": ["Apoptosis", "Cell-cycle"],
-    "fit": {"lam": 0.1, "refit": True},
+    "fit": {"lam": 0.1, "relevance": "entries"},
     "cohorts": {
         "AAA": {"source": "simulated", "samples": 60},
         "AGE": {"source": "simulated", "kind": "aging", "samples": 80, "id": "id"},

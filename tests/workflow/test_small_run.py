@@ -16,7 +16,7 @@ from nard.fitting import FIT_FILES
 pytestmark = pytest.mark.slow
 
 METHOD_FILES = {
-    *("edges.tsv", "associations.tsv", "features.tsv", "nodes.tsv", "trace.tsv", "lam_path.tsv"),
+    *("edges.tsv", "associations.tsv", "features.tsv", "hidden.tsv", "nodes.tsv", "trace.tsv", "lam_path.tsv"),
     *("fit.json", "model.npz", "network.graphml", "network.cx2", "held_out.tsv", "held_out.json"),
 }
 
@@ -50,7 +50,7 @@ def other(tmp_path_factory):
     """Files that the small run does not write: with λ chosen, subsamples, and the table of checks."""
     folder = tmp_path_factory.mktemp("other")
     cohorts = {"AAA": SMALL["cohorts"]["AAA"]}
-    config = SMALL | {"methods": ["sequential"], "fit": {"refit": True}, "stability": {"subsamples": 2}}
+    config = SMALL | {"methods": ["sequential"], "fit": {"relevance": "entries"}, "stability": {"subsamples": 2}}
     write_config(folder, config | {"cohorts": cohorts})
     run(folder, "check", "results/AAA/sequential/stability.tsv")
     return folder
@@ -91,7 +91,7 @@ def test_the_command_writes_the_same_files(finished, tmp_path, cohort, method):
     """Byte for byte, on as many threads as the machine has."""
     data = finished / "results" / cohort / "data"
     tables = [str(data / name) for name in ("X.tsv.gz", "Y.tsv.gz")]
-    settings = ["--method", method, "--lam", str(SMALL["fit"]["lam"]), "--refit", "true"]
+    settings = ["--method", method, "--lam", str(SMALL["fit"]["lam"]), "--relevance", "entries"]
     subprocess.run(
         [sys.executable, "-m", "nard", "fit", *tables, "-o", str(tmp_path), *settings],
         env=environment(),

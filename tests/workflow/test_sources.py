@@ -73,7 +73,8 @@ def test_real_cancers_by_config_alone(tmp_path):
         }
         for cancer in [*cancers, "OV"]
     }
-    write_config(tmp_path, {"cohorts": cohorts, "methods": ["sequential"], "fit": {"lam": "ebic", "refit": False}})
+    fit = {"lam": "ebic", "relevance": "inputs", "hidden": 0}
+    write_config(tmp_path, {"cohorts": cohorts, "methods": ["sequential"], "fit": fit})
     done = run(
         tmp_path,
         "--keep-going",

@@ -117,9 +117,9 @@ def download_sum(wildcards):
             return cohort["sha256"].get(wildcards.dataset)
 
 
-def memory_for(attempt, method, shape, tuned):
+def memory_for(attempt, method, shape, tuned, relevance):
     """MB: the estimate, and once more for every attempt before, up to what the largest machine has."""
-    return capped(fit_megabytes(method, *shape, tuned=tuned) * attempt)
+    return capped(fit_megabytes(method, *shape, tuned=tuned, relevance=relevance) * attempt)
 
 
 def capped(megabytes):
@@ -131,14 +131,15 @@ def fit_memory(wildcards, input, attempt):
     """Before the cohort is prepared its shape is not known; Snakemake then asks again."""
     cohort = read_json(input.summary)
     shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
-    return memory_for(attempt, wildcards.method, shape, tuned_by(config["fit"], wildcards.method))
+    tuned = tuned_by(config["fit"], wildcards.method)
+    return memory_for(attempt, wildcards.method, shape, tuned, config["fit"]["relevance"])
 
 
 def refit_memory(wildcards, input, attempt):
     """Of fits whose settings have been chosen."""
     fit = read_json(input.fit)
     shape = fit["n_samples"], fit["n_features"], fit["n_targets"]
-    return memory_for(attempt, wildcards.method, shape, True)
+    return memory_for(attempt, wildcards.method, shape, True, config["fit"]["relevance"])
 
 
 def fit_minutes(wildcards, attempt):
@@ -170,6 +171,12 @@ def half_a_day(wildcards, attempt):
 def prepare_memory(wildcards, input, attempt):
     """MB. Text takes several times its gzipped size, numbers about as much again."""
     return capped((1000 + 30 * input.size_mb) * attempt)
+
+
+def report_memory(wildcards, input, attempt):
+    """MB: the inputs are read, one cohort's at a time."""
+    largest = max(pathlib.Path(path).stat().st_size for path in input.X) / 1e6
+    return capped((1000 + 30 * largest) * attempt)
 
 
 def fits_of(cohorts):

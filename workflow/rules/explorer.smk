@@ -4,6 +4,7 @@
 rule explorer:
     input:
         fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
+        models=of_fits("results/{cohort}/{method}/model.npz", config["cohorts"]),
         edges=of_fits("results/{cohort}/{method}/edges.tsv", config["cohorts"]),
         associations=of_fits("results/{cohort}/{method}/associations.tsv", config["cohorts"]),
         features=of_fits("results/{cohort}/{method}/features.tsv", config["cohorts"]),

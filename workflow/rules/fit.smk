@@ -12,6 +12,7 @@ rule fit:
         nodes="results/{cohort}/{method}/nodes.tsv",
         associations="results/{cohort}/{method}/associations.tsv",
         features="results/{cohort}/{method}/features.tsv",
+        hidden="results/{cohort}/{method}/hidden.tsv",
         trace="results/{cohort}/{method}/trace.tsv",
         lam_path="results/{cohort}/{method}/lam_path.tsv",
         fit="results/{cohort}/{method}/fit.json",
@@ -74,6 +75,7 @@ rule stability:
     input:
         X="results/{cohort}/data/X.tsv.gz",
         Y="results/{cohort}/data/Y.tsv.gz",
+        groups="results/{cohort}/data/groups.tsv",
         fit="results/{cohort}/{method}/fit.json",
         associations="results/{cohort}/{method}/associations.tsv",
         edges="results/{cohort}/{method}/edges.tsv",

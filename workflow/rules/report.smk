@@ -14,6 +14,9 @@ rule report:
         ),
         nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=config["cohorts"], method=config["reference"]),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
+        X=expand("results/{cohort}/data/X.tsv.gz", cohort=config["cohorts"]),
+        all_fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
+        models=of_fits("results/{cohort}/{method}/model.npz", config["cohorts"]),
         paper_tables=paper_tables(config),
         paper_figures=paper_figures(paper_chapters(config)),
     output:
@@ -27,7 +30,7 @@ rule report:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
+        mem_mb=report_memory,
         runtime=half_an_hour,
     params:
         config=without_secrets(config),
