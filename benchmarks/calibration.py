@@ -58,7 +58,7 @@ def one_run(design, seed, params):
     features[[int(name[1:]) for name in relevance[relevance["selected"]]["feature"]]] = True
     entries = selected_matrix(model.associations(), "target", "feature", (m, d))
     edges = selected_matrix(model.edges(), "source", "target", (m, m))
-    row = {"lam": model.lam_, "refit": model.refit_, "seconds": seconds}
+    row = {"lam": model.lam_, "hidden": model.hidden_.shape[1], "seconds": seconds}
     row["relevance TPR"], row["relevance FDR"] = rates(features, data.relevant)
     row["associations TPR"], row["associations FDR"] = rates(entries, data.coef != 0)
     row["edges TPR"], row["edges FDR"] = rates(edges, np.triu(data.edges))

@@ -23,7 +23,7 @@ from nard.kernels import make_feature_map
 from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.progress import Watch
 from nard.scaling import Scaler
-from nard.selection import find
+from nard.selection import association_tests, network_test
 from nard.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
 from nard.validation import (
     check_same_samples,
@@ -275,6 +275,9 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
             watch.stage("NARD: tests")
             self._keep_model(data, models[parts], joint[parts], parts)
             self._keep_findings(data, models[tested], joint[tested], tested)
+            # Where U predicts clearly better, it takes from the residuals what the effects miss.
+            edges = parts if parts.inputs and parts.hidden == tested.hidden else tested
+            self._keep_network(data, models[edges], joint[edges])
             fit = joint[parts].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
@@ -560,20 +563,25 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     def _keep_findings(self, data, preparation, joint, parts):
         """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
         scaler = self._scaler
-        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
-        found = find(preparation, joint, shown.loadings)
+        self.input_test_, self.entry_test_ = association_tests(preparation, joint)
         # Arrays of this size are changed in place: with tens of thousands of inputs each is more than a gigabyte.
-        for part in (found.entries.weight, found.entries.sd):
+        for part in (self.entry_test_.weight, self.entry_test_.sd):
             part *= scaler.y_scale
             part /= scaler.x_scale[:, None]
-        units = np.outer(scaler.y_scale, scaler.y_scale)
-        self.input_test_, self.entry_test_ = found.inputs, found.entries
-        self.edge_test_ = replace(found.edges, precision=found.edges.precision / units)
+        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
         self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
         self.cautions_ = self._cautions(data, shown, parts, joint)
         for caution in self.cautions_:
             warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
+
+    def _keep_network(self, data, preparation, joint):
+        """The tests of edges, in the units of the data."""
+        loadings = prediction(preparation, data, joint.problem, joint.state, joint.entries).loadings
+        found = network_test(preparation, joint, loadings)
+        self.edge_test_ = replace(
+            found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
+        )
 
     def _cautions(self, data, shown, parts, joint) -> list[dict]:
         """Codes and numbers of what the tests cannot promise; :func:`nard.findings.caution_text` has the words."""

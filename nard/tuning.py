@@ -6,9 +6,9 @@ smallest λ). The folds walk one path of λ together, from the largest down, eac
 stop once the score has fallen for a while. The path is always walked by Sequential NARD, whatever the method of the
 final fit, with the effects of the entry-wise part and the hidden inputs as the preparation left them.
 
-Among the models that are tried, the first is taken whose score is not clearly below the best (two standard errors), of those
-whose predictions are not clearly worse than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by telling which
-samples are unusual.
+Among the models that are tried, the first is taken whose score is not clearly below the best (two standard errors), of
+those whose predictions are not clearly worse than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by
+telling which samples are unusual.
 """
 
 from __future__ import annotations

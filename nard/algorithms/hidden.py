@@ -2,7 +2,7 @@
 
 Their number is chosen by bi-cross-validation (Owen and Wang 2016): half of the samples and half of the outputs are held
 out together, and predicted from the other three quarters of the residuals, [A B; C D] by B D_k⁺C with D_k of rank k.
-A hidden input is broad, an edge of the network is not: an input counts if it lowers the held-out squares by a fiftieth,
+A hidden input is broad, an edge of the network is not: an input counts if it lowers the held-out squares by a fortieth,
 or by as much as one and a half outputs vary, whichever is more. Without that, a sparse network, which predicts a
 little across the blocks too, would be taken for hidden inputs where there are many samples.
 
@@ -21,7 +21,7 @@ _MOST = 15
 # With fewer outputs a hidden input cannot be told from a network among them.
 _FEWEST_OUTPUTS = 30
 # A hidden input must predict this share of the held-out variance, and as much as this many outputs have.
-_LEAST_SHARE = 0.02
+_LEAST_SHARE = 0.025
 _LEAST_OUTPUTS = 1.5
 # Random halves; with many outputs each one tells more.
 _HALVES = 20

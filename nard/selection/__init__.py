@@ -1,18 +1,18 @@
 """Findings with error rates: tests of inputs, of entries of W and of edges of Ω."""
 
 from nard.selection.edges import EdgeTest, edge_test
-from nard.selection.find import Findings, find
+from nard.selection.find import association_tests, network_test
 from nard.selection.significance import EntryTest, InputTest, entry_test, input_test, qvalues, two_sided
 
 __all__ = [
     "EdgeTest",
     "EntryTest",
-    "Findings",
     "InputTest",
+    "association_tests",
     "edge_test",
     "entry_test",
-    "find",
     "input_test",
+    "network_test",
     "qvalues",
     "two_sided",
 ]

@@ -61,8 +61,8 @@ def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
 
 def associations_under_entries(
     problem: Problem, omega: np.ndarray, entries: Entries, prior: Prior, left: float
-) -> tuple[EntryTest, InputTest, np.ndarray, np.ndarray]:
-    """Tests of entries and inputs, residuals E = Y − XB̄ and the outputs' degrees of freedom.
+) -> tuple[InputTest, EntryTest]:
+    """Tests of inputs and entries.
 
     ``problem`` has Y − XB̄ for its outputs; ``left`` is the share of the degrees that hidden inputs leave.
     """
@@ -83,7 +83,7 @@ def associations_under_entries(
         fold=prior.fold,
         own=prior.own,
     )
-    return test, _input_test(problem, omega, entries, test), E, degrees
+    return _input_test(problem, omega, entries, test), test
 
 
 def _scores(X, H, squares, noise, entries, leads):

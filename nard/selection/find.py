@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from nard.algorithms.coordinate import coordinates_at
@@ -19,16 +17,7 @@ from nard.selection.significance import (
     residual_degrees,
 )
 
-__all__ = ["Findings", "find"]
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Tests of inputs, entries and edges under one fitted model."""
-
-    inputs: InputTest
-    entries: EntryTest
-    edges: EdgeTest
+__all__ = ["association_tests", "network_test"]
 
 
 def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
@@ -43,27 +32,32 @@ def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
     return loadings.T @ np.linalg.solve(weighted @ loadings.T, loadings)
 
 
-def find(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> Findings:
-    """Everything that is tested: under the entry-wise model where there is one, else under the column-wise.
-
-    ``loadings`` (k×m) are those of the hidden inputs.
-    """
+def association_tests(preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
+    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise."""
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
     if preparation.with_entries:
-        entries, inputs, E, degrees = associations_under_entries(
-            problem, state.omega, joint.entries, preparation.prior, left
-        )
-        covariance = E.T @ E / np.sqrt(np.outer(degrees, degrees))
-        np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
-        covariance += taken_by_hidden(covariance, loadings)
-        return Findings(inputs, entries, edge_test(covariance, float(degrees.mean()), E))
+        return associations_under_entries(problem, state.omega, joint.entries, preparation.prior, left)
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
     inputs = input_test(problem, coordinates, state)
-    active, mean = coordinates.mean()
-    residuals = problem.Y - problem.X[:, active] @ mean
-    # What the inputs explain by chance they take from V: only the degrees that they leave are counted.
-    degrees = residual_degrees(problem, coordinates) * left
-    covariance = residual_covariance(problem, coordinates) / left
-    edges = edge_test(covariance + taken_by_hidden(covariance, loadings), degrees, residuals)
-    return Findings(inputs, entry_test(problem, coordinates, inputs.variance_factor / left), edges)
+    return inputs, entry_test(problem, coordinates, inputs.variance_factor / left)
+
+
+def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> EdgeTest:
+    """Tests of the edges in the residuals of U and B; ``loadings`` (k×m) are those of the hidden inputs.
+
+    What inputs, effects and hidden inputs explain by chance they take from V: only the degrees that they leave count.
+    """
+    problem, state, left, used = joint.problem, joint.state, preparation.degrees_left, joint.entries.used
+    if preparation.with_entries and not np.isfinite(state.alpha).any():
+        degrees = np.maximum((problem.n - 1.0) * left - used, 1.0)
+        covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
+        np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
+    else:
+        coordinates = coordinates_at(problem, state)
+        coordinates.renew()
+        active, mean = coordinates.mean()
+        residuals = problem.Y - problem.X[:, active] @ mean
+        degrees = np.maximum(residual_degrees(problem, coordinates) * left - used, 1.0)
+        covariance = residual_covariance(problem, coordinates) / left
+    return edge_test(covariance + taken_by_hidden(covariance, loadings), float(degrees.mean()), residuals)
