@@ -36,7 +36,7 @@ result is their mean, and single sites are shown for comparison. What dependence
 come from resampling blocks of 14 days with a refit to each (95 %, percentiles); `effective_n` is the number of
 independent days with which a normal sample would have that spread. The tests' q-values assume independent days.
 
-Particles and gases correlate so strongly that the de-sparsified estimate of NARD's table of edges, `edge_partial`, is
+Particles and gases correlate so strongly that the nodewise estimate of NARD's table of edges, `edge_partial`, is
 still drawn towards zero. With four years of days and 11 outputs no penalty is needed to estimate one number:
 `partial_correlation` and its interval are those of NARD's residuals without one.
 """

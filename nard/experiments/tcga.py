@@ -32,7 +32,7 @@ or where it filled in values, of which it says nothing; genes that a file lacks 
 
 The paper's finding in COAD is a relation between GSK3ALPHABETAPS21S9 and AKTPS473 in a figure, without a number. Ours
 is found if the edge's q-value, among all pairs of proteins of that cancer, is at most 0.05; the interval is that of the
-de-sparsified estimate, 95 %. λ is chosen by cross-validation. A partial correlation is one given all other proteins,
+nodewise estimate, 95 %. λ is chosen by cross-validation. A partial correlation is one given all other proteins,
 among which are other antibodies against the same two phosphorylations' proteins: GSK3PS9 and AKTPT308. So three more
 readings are shown: whether Ω has a non-zero entry, which is likely the paper's rule; the correlation of the residuals;
 and the edge in a fit without those two antibodies (`without_copies`).
