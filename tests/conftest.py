@@ -1,9 +1,13 @@
 """Data folders for the tests that compare with the outside world; they skip where a folder is not given."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+# A job in the background starts with Ctrl-C ignored, and so would everything that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _folder(variable: str) -> Path:
