@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
 from nard.algorithms import METHODS, Data
+from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import fit_joint, prediction, prepare
 from nard.checked import CheckedDataMixin
@@ -257,7 +258,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
-            parts, lams = self._tune(features, Y, models, predicting, tested, settings, cov_prior, seed, watch)
+            parts, lams = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
             joint = {
                 each: fit_joint(
@@ -273,11 +274,14 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                 for each in dict.fromkeys((parts, tested))
             }
             watch.stage("NARD: tests")
-            self._keep_model(data, models[parts], joint[parts], parts)
-            self._keep_findings(data, models[tested], joint[tested], tested)
+            shown = {
+                each: prediction(models[each], data, one.problem, one.state, one.entries) for each, one in joint.items()
+            }
+            self._keep_model(shown[parts], models[parts], joint[parts], parts)
+            self._keep_findings(data, shown[tested], models[tested], joint[tested], tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
             edges = parts if parts.inputs and parts.hidden == tested.hidden else tested
-            self._keep_network(data, models[edges], joint[edges])
+            self._keep_network(shown[edges], models[edges], joint[edges])
             fit = joint[parts].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
@@ -496,7 +500,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         models = several("inputs", 0 if auto else self.hidden) | models
         return models, list(models), tested
 
-    def _tune(self, features, Y, models, predicting, tested, settings, cov_prior, seed, watch):
+    def _tune(self, features, Y, models, predicting, settings, cov_prior, seed, watch):
         """Sets lam_, lam_path_ and scores_; returns the parts that predict, and every model's λ."""
         self.lam_path_, self.scores_ = None, None
         by_rule = isinstance(self.lam, str)
@@ -538,10 +542,10 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.lam_, self.lam_path_ = lams[chosen], paths.get(chosen)
         return chosen, lams
 
-    def _keep_model(self, data, preparation, joint, parts):
+    def _keep_model(self, shown, preparation, joint, parts):
         """What predicts, in the units of the data."""
         state, scaler = joint.state, self._scaler
-        self._prediction = prediction(preparation, data, joint.problem, state, joint.entries)
+        self._prediction = shown
         units = scaler.y_scale / scaler.x_scale[:, None]
         self.input_coef_ = (self._prediction.inputs * units).T
         self.entry_coef_ = (self._prediction.entries * units).T
@@ -560,7 +564,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.n_iter_ = joint.fit.n_iter
         self.converged_ = joint.fit.converged
 
-    def _keep_findings(self, data, preparation, joint, parts):
+    def _keep_findings(self, data, shown, preparation, joint, parts):
         """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
         scaler = self._scaler
         self.input_test_, self.entry_test_ = association_tests(preparation, joint)
@@ -568,17 +572,15 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         for part in (self.entry_test_.weight, self.entry_test_.sd):
             part *= scaler.y_scale
             part /= scaler.x_scale[:, None]
-        shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
         self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
         self.cautions_ = self._cautions(data, shown, parts, joint)
         for caution in self.cautions_:
             warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
 
-    def _keep_network(self, data, preparation, joint):
+    def _keep_network(self, shown, preparation, joint):
         """The tests of edges, in the units of the data."""
-        loadings = prediction(preparation, data, joint.problem, joint.state, joint.entries).loadings
-        found = network_test(preparation, joint, loadings)
+        found = network_test(preparation, joint, shown.loadings)
         self.edge_test_ = replace(
             found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
         )
@@ -591,8 +593,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
             if called:
                 cautions.append({"code": "marginal tests", "associations": called})
         if not isinstance(self.hidden, str):
-            used = np.flatnonzero(shown.coef.any(axis=1))
-            evident = count_hidden(data.Y - data.X[:, used] @ shown.coef[used], fixed_rng())
+            evident = count_hidden(residuals_of(data.X, data.Y, shown.coef), fixed_rng())
             if evident > parts.hidden:
                 cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
         return cautions

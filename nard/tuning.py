@@ -20,9 +20,8 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from nard.algorithms import Data, RoughPass, State, starting_state
-from nard.algorithms.entries import Whitened
 from nard.algorithms.evidence import posterior
-from nard.algorithms.joint import Preparation, prediction, prepare, sample_covariance
+from nard.algorithms.joint import Preparation, prediction, prepare
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
@@ -84,7 +83,7 @@ class _Fold:
             self.data, self.cov_prior, parts.inputs, parts.entries, parts.hidden, fixed_rng(), settings.own, watch
         )
         self._rest = self.preparation.residual_data(self.preparation.entries)
-        self._extra = rough_extra(self.preparation) if parts.entries else None
+        self._extra = self.preparation.rough_extra()
         self.watch = watch
         self.state: State | None = None
 
@@ -102,12 +101,6 @@ class _Fold:
 def fixed_rng() -> np.random.Generator:
     """The halves of bi-cross-validation are the same in every fit."""
     return np.random.default_rng(0)
-
-
-def rough_extra(preparation: Preparation) -> np.ndarray:
-    """c, the variance of the effects' fits, as the preparation left them."""
-    C = sample_covariance(preparation.data.X, preparation.rough.alpha)
-    return Whitened(preparation.data.X, C).extra_scatter(preparation.entries)
 
 
 def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
@@ -186,7 +179,7 @@ def ebic_path(
     """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
     rows, state = [], None
     data = preparation.residual_data(preparation.entries)
-    extra = rough_extra(preparation) if preparation.with_entries else None
+    extra = preparation.rough_extra()
     for lam in lams:
         problem = preparation.problem(data, extra, lam, alpha_prior, cov_prior)
         n, m = problem.n, problem.m

@@ -41,6 +41,7 @@ __all__ = [
     "empty_state",
     "objective_at",
     "posterior",
+    "residuals_of",
     "update_network",
 ]
 
@@ -252,6 +253,12 @@ class Fit:
     @property
     def n_iter(self) -> int:
         return len(self.objective) - 1
+
+
+def residuals_of(X: np.ndarray, Y: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Y − XW for a W (d×m) with many zero rows."""
+    used = np.flatnonzero(W.any(axis=1))
+    return Y - X[:, used] @ W[used]
 
 
 def objective_at(problem: Problem, state: State) -> float:

@@ -14,11 +14,12 @@ are. c shrinks or grows a little with α, which the algorithms do not see: a tur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
-from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
+from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.rough import RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
@@ -26,7 +27,7 @@ from nard.covariance import log_density
 from nard.priors import AlphaPrior, CovariancePrior
 from nard.progress import SILENT, Watch
 
-__all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare", "sample_covariance"]
+__all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
 
 _ROUNDS = 3
 _NOISE_STEPS = 3
@@ -62,6 +63,13 @@ class Preparation:
         """X and Y − XB̄."""
         return self.data if entries.empty else self.data.leaving(without(self.data, entries))
 
+    def rough_extra(self) -> np.ndarray | None:
+        """c, the variance of the effects' fits, as the preparation left them; None without effects."""
+        if not self.with_entries:
+            return None
+        C = sample_covariance(self.data.X, self.rough.alpha)
+        return Whitened(self.data.X, C).extra_scatter(self.entries)
+
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
         if extra is not None:
@@ -77,9 +85,12 @@ class JointFit:
     """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects."""
 
     problem: Problem
-    state: State
     entries: Entries
     fit: Fit
+
+    @property
+    def state(self) -> State:
+        return self.fit.state
 
 
 @dataclass(frozen=True)
@@ -87,8 +98,8 @@ class Prediction:
     """The predictive density N((U + B̄)x, (1 + xᵀΣx)V + LᵀL) of a fitted model, in its own units.
 
     ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
-    variance. L is shrunk as the
-    column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
+    variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
+    on average over the samples.
     """
 
     inputs: np.ndarray
@@ -97,7 +108,7 @@ class Prediction:
     loadings: np.ndarray
     columns: ColumnCovariance
 
-    @property
+    @cached_property
     def coef(self) -> np.ndarray:
         return self.inputs + self.entries
 
@@ -106,8 +117,7 @@ class Prediction:
         return 1.0 + self.columns.variance(X)
 
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        used = np.flatnonzero(self.coef.any(axis=1))
-        residuals = Y - X[:, used] @ self.coef[used]
+        residuals = residuals_of(X, Y, self.coef)
         return log_density(residuals, self.precision, self.inflation(X), self.loadings)
 
 
@@ -119,9 +129,8 @@ def prediction(preparation: Preparation, data: Data, problem: Problem, state: St
     precision, F = state.omega, preparation.hidden
     loadings = np.zeros((0, problem.m))
     if F.shape[1]:
-        n, W = len(F), U + B
-        used = np.flatnonzero(W.any(axis=1))
-        loadings = F.T @ (data.Y - data.X[:, used] @ W[used]) / np.sqrt(n)
+        n = len(F)
+        loadings = F.T @ residuals_of(data.X, data.Y, U + B) / np.sqrt(n)
         statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
         loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
     return Prediction(U, B, precision, loadings, ColumnCovariance(problem, state.alpha))
@@ -129,9 +138,7 @@ def prediction(preparation: Preparation, data: Data, problem: Problem, state: St
 
 def without(data: Data, entries: Entries) -> np.ndarray:
     """Y − XB̄."""
-    B = entries.coef()
-    used = np.flatnonzero(B.any(axis=1))
-    return data.Y - data.X[:, used] @ B[used]
+    return residuals_of(data.X, data.Y, entries.coef())
 
 
 def sample_covariance(X: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -175,8 +182,7 @@ def prepare(
             W = entries.coef()
             post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
             W[post.active] += post.mean
-            used = np.flatnonzero(W.any(axis=1))
-            residuals = data.Y - data.X[:, used] @ W[used]
+            residuals = residuals_of(data.X, data.Y, W)
             k = count_hidden(residuals, rng) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
         if k == F.shape[1] == 0 and not with_entries:
             break  # the next round would be the same
@@ -218,15 +224,13 @@ def fit_joint(
 ) -> JointFit:
     """Turns of α and Ω given B, and of B given both, until J settles; ``options`` are those of :func:`minimise`."""
     rough, entries = preparation.rough, preparation.entries
-    data, extra = preparation.residual_data(entries), None
-    if preparation.with_entries:
-        extra = Whitened(data.X, sample_covariance(data.X, rough.alpha)).extra_scatter(entries)
-    problem = preparation.problem(data, extra, lam, alpha_prior, cov_prior)
+    data = preparation.residual_data(entries)
+    problem = preparation.problem(data, preparation.rough_extra(), lam, alpha_prior, cov_prior)
     start = starting_state(problem, rough, method, tol, watch)
     fallback = starting_state(problem, rough, "sequential", tol, watch) if method in ("full", "surrogate") else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
     if not preparation.with_entries:
-        return JointFit(problem, fit.state, entries, fit)
+        return JointFit(problem, entries, fit)
     tolerance = tol * problem.scale
     outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n
 
@@ -264,4 +268,4 @@ def fit_joint(
         objective.append(value)
         converged = objective[-2] - value <= tolerance
     state = replace(state, coordinates=None)
-    return JointFit(problem, state, entries, Fit(state, objective, converged and fit.converged))
+    return JointFit(problem, entries, Fit(state, objective, converged and fit.converged))

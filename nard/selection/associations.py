@@ -11,9 +11,10 @@ h_i, a column of X that has nothing to do with the outputs then has its distribu
 Where many weak effects that were not found widen the z of all entries, all are divided by what their quartiles say
 (genomic control).
 
-Inputs differ in how many outputs they drive, and some belong to an output: entries are weighted by the prior that
-the fit has learnt for them from the other outputs (:func:`nard.algorithms.entries.learnt_prior`), so that no
-p-value sees its own: p/weight goes through Benjamini and Hochberg, with weights of mean one over the inputs.
+Inputs differ in how many outputs they drive: entries are weighted by the prior that the fit has learnt for them from
+the other outputs (:func:`nard.algorithms.entries.learnt_prior`), so that no p-value sees its own: p/weight goes
+through Benjamini and Hochberg, with weights of mean one over the inputs. Inputs that belong to an output are a family
+of their own, without weights.
 
 An effect may be there, and still not be the named input's. Of the inputs that lead effects, sorted by their
 probability π, the mean of 1 − π over the first ones is the share of wrong names expected among them; a q-value is
@@ -34,6 +35,8 @@ from nard.selection.significance import EntryTest, InputTest, chunks, collect
 __all__ = ["Lead", "associations_under_entries"]
 
 _COVERED = 0.95
+# Of so many z the quartiles are known well enough.
+_ENOUGH = 10**7
 _QUARTILES = 1.3489795  # distance of a standard normal distribution's
 
 
@@ -73,7 +76,8 @@ def associations_under_entries(
     squares = np.einsum("ij,ij->j", X, X)
     leads = leads_of(entries)
     test = collect(_scores(X, H, squares, noise, entries, leads), (problem.d, m), degrees)
-    sample = test.weight[:: max(1, problem.d * m // 10**7)] / test.sd[:: max(1, problem.d * m // 10**7)]
+    some = slice(None, None, max(1, problem.d * m // _ENOUGH))
+    sample = test.weight[some] / test.sd[some]
     low, high = np.percentile(sample, [25, 75])
     test.sd[:] *= max(1.0, (high - low) / _QUARTILES)
     test = replace(
