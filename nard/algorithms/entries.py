@@ -23,11 +23,15 @@ factorise over effects), J with E = Y − XB̄ in place of Y and
 
 where τ_j = κ_j/(1 + κ_j)·v/s_j are posterior variances, b̄_il = (π_jμ_j)_j, and KL_il is the divergence of an effect's
 posterior from its prior. It never rises.
+
+One effect at a time, the sweeps cannot find two inputs that only together explain more than a third one that goes with
+both. So for every effect the best pair of inputs is looked for as well, and kept where the bound falls.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -55,6 +59,12 @@ _CLUSTER = 20.0
 _FOLDS = 5
 _MOST_OWN = 0.9
 _SWEEPS = 50
+# Two effects instead of one are looked for so many times, among so many inputs, with so many steps of each; a pair is
+# tried if its two inputs are worth this much less (as a logarithm) than the effect, as others will take their place.
+_SPLITS = 2
+_PAIRED = 64
+_PAIR_STEPS = 5
+_AVERAGED = 3.0
 
 
 @dataclass
@@ -225,40 +235,92 @@ def fit_entries(
         entries.divergence.copy(),
     )
     sizes = np.outer(variances, _SIZES)
+    inputs = _Inputs(whitened.XT, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
+    known = _Known(prior.log_odds, prior.own, prior.own_share)
+    effects = _Effects(found.size, found.index, found.pip, found.mean, found.variance, found.divergence)
     omega = np.ascontiguousarray(omega)
-    fresh = np.ones(len(rows), dtype=np.bool_)
+    fresh, splits = np.ones(len(rows), dtype=np.bool_), 0
     for _ in range(_SWEEPS):
         if watch.stopped:
             break
         watch.tick("entries")
-        fresh = _sweep(
-            whitened.XT,
-            np.where(usable, whitened.squares, 0.0),
-            rows,
-            omega,
-            sizes,
-            np.log(prior.share),
-            prior.fold,
-            prior.log_odds,
-            prior.own,
-            prior.own_share,
-            tol,
-            fresh,
-            found.size,
-            found.index,
-            found.pip,
-            found.mean,
-            found.variance,
-            found.divergence,
-        )
+        fresh = _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects)
+        if not fresh.any() and splits < _SPLITS:
+            splits += 1
+            fresh = _split(inputs, known, rows, omega, effects, sizes)
         if not fresh.any():
             break
     return found
 
 
+class _Inputs(NamedTuple):
+    """L⁻¹X as rows, their squared lengths (zero where an input is not usable), ln p_j by folds, outputs' folds."""
+
+    XT: np.ndarray
+    squares: np.ndarray
+    log_share: np.ndarray
+    fold: np.ndarray
+
+
+class _Known(NamedTuple):
+    """What :class:`Prior` has besides."""
+
+    log_odds: np.ndarray
+    own: np.ndarray
+    own_share: np.ndarray
+
+
+class _Effects(NamedTuple):
+    """The arrays of :class:`Entries`."""
+
+    size: np.ndarray
+    index: np.ndarray
+    pip: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    divergence: np.ndarray
+
+
+@njit(cache=True)
+def _log_prior(inputs, known, i):
+    """ln p_j for output i, with the share of its own inputs."""
+    log_prior = inputs.log_share[inputs.fold[i]].copy()
+    own, mass = known.own[i], known.own_share[inputs.fold[i]]
+    n_own = (own >= 0).sum()
+    if n_own and mass > 0.0:
+        log_prior += np.log(1.0 - mass)
+        for j in own[:n_own]:
+            log_prior[j] = np.log(np.exp(log_prior[j]) + mass / n_own)
+    return log_prior
+
+
+@njit(cache=True)
+def _left_by_network(rows, omega, i):
+    """h_i = Σ_k (ω_ik/ω_ii) e_k."""
+    h = np.zeros(rows.shape[1])
+    for k in range(len(rows)):
+        if omega[i, k] != 0.0:
+            weight = omega[i, k] / omega[i, i]
+            for a in range(len(h)):
+                h[a] += weight * rows[k, a]
+    return h
+
+
+@njit(cache=True)
+def _add_fit(XT, effects, i, e, sign, r):
+    """r ± the fit of an effect, in place; zero if it is pruned."""
+    if effects.size[i, e] > 0.0:
+        for b in range(effects.index.shape[2]):
+            weight = sign * effects.pip[i, e, b] * effects.mean[i, e, b]
+            if weight != 0.0:
+                x = XT[effects.index[i, e, b]]
+                for a in range(len(r)):
+                    r[a] += weight * x[a]
+
+
 @njit(cache=True)
 def _log_factors(squared, squares, size, v, log_prior, out):
-    """ln p_jBF_j of every input into ``out``; the largest is returned."""
+    """ln p_jBF_j of every input into ``out``, and the logarithm of their sum."""
     largest = -np.inf
     for j in range(len(squares)):
         if squares[j] <= 0.0:
@@ -267,132 +329,78 @@ def _log_factors(squared, squares, size, v, log_prior, out):
         kappa = size * squares[j] / v
         out[j] = 0.5 * (kappa / (1.0 + kappa) * squared[j] / (squares[j] * v) - np.log1p(kappa)) + log_prior[j]
         largest = max(largest, out[j])
-    return largest
-
-
-@njit(cache=True)
-def _log_sum(values, largest):
     total = 0.0
-    for value in values:
+    for value in out:
         if value > largest - _NEGLIGIBLE:
             total += np.exp(value - largest)
     return largest + np.log(total)
 
 
 @njit(cache=True)
-def _sweep(
-    XT,
-    squares,
-    rows,
-    omega,
-    sizes,
-    log_priors,
-    fold,
-    log_odds,
-    own,
-    own_share,
-    tol,
-    fresh,
-    size,
-    index,
-    pip,
-    mean,
-    variance,
-    divergence,
-):
+def _update(inputs, effects, i, e, r, v, log_prior, log_odds, sizes):
+    """The posterior of an effect given r, which the others leave; r becomes what all leave."""
+    squares, kept = inputs.squares, effects.index.shape[2]
+    q = inputs.XT @ r
+    squared, factors, best = q * q, np.empty(len(q)), np.empty(len(q))
+    was_on, highest, chosen = effects.size[i, e] > 0.0, -log_odds, 0.0
+    for size in sizes:
+        value = _log_factors(squared, squares, size, v, log_prior, factors)
+        if value > highest:
+            highest, chosen = value, size
+            best[:] = factors
+    pip, mean, variance = effects.pip[i, e], effects.mean[i, e], effects.variance[i, e]
+    if chosen > 0.0:
+        order = np.argsort(-best)[:kept]
+        top = best[order[0]]
+        total, cluster = 0.0, 0.0
+        for b in range(kept):
+            pip[b] = np.exp(best[order[b]] - top) if best[order[b]] > top - _NEGLIGIBLE else 0.0
+            total += pip[b]
+            if pip[b] * _CLUSTER >= 1.0:
+                cluster += pip[b]
+        if top + np.log(total if was_on else cluster) <= -log_odds:
+            chosen = 0.0
+    effects.size[i, e] = chosen
+    if chosen == 0.0:
+        return
+    gained = 0.0
+    for b in range(kept):
+        j = order[b]
+        pip[b] /= total
+        effects.index[i, e, b] = j
+        if pip[b] == 0.0 or squares[j] <= 0.0:
+            pip[b], mean[b], variance[b] = 0.0, 0.0, 0.0
+            continue
+        kappa = chosen * squares[j] / v
+        shrink = kappa / (1.0 + kappa)
+        mean[b] = shrink * q[j] / squares[j]
+        variance[b] = shrink * v / squares[j]
+        gained += pip[b] * (mean[b] * q[j] - 0.5 * (mean[b] ** 2 + variance[b]) * squares[j])
+    effects.divergence[i, e] = gained / v - (top + np.log(total)) - log_odds
+    _add_fit(inputs.XT, effects, i, e, -1.0, r)
+
+
+@njit(cache=True)
+def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects):
     """One sweep over the outputs that are ``fresh``; returns which of them are then."""
-    m, n = rows.shape
-    d = len(squares)
-    L, kept = index.shape[1], index.shape[2]
+    m = len(rows)
     again = np.zeros(m, dtype=np.bool_)
-    squared, factors, best = np.empty(d), np.empty(d), np.empty(d)
     for i in range(m):
         if not fresh[i]:
             continue
-        v = 1.0 / omega[i, i]
-        h = np.zeros(n)
-        for k in range(m):
-            if omega[i, k] != 0.0:
-                weight = omega[i, k] * v
-                for a in range(n):
-                    h[a] += weight * rows[k, a]
-        log_prior = log_priors[fold[i]]
-        n_own, mass = 0, own_share[fold[i]]
-        while n_own < own.shape[1] and own[i, n_own] >= 0:
-            n_own += 1
-        rest = 1.0 - mass if n_own else 1.0
+        v, log_prior = 1.0 / omega[i, i], _log_prior(inputs, known, i)
+        h = _left_by_network(rows, omega, i)
         moved = 0.0
-        for e in range(L):
-            least = -log_odds[e] - np.log(rest)
+        for e in range(effects.size.shape[1]):
+            was_on = effects.size[i, e] > 0.0
             r = h.copy()
-            if size[i, e] > 0.0:
-                for b in range(kept):
-                    weight = pip[i, e, b] * mean[i, e, b]
-                    if weight != 0.0:
-                        x = XT[index[i, e, b]]
-                        for a in range(n):
-                            r[a] += weight * x[a]
-            q = XT @ r
-            for j in range(d):
-                squared[j] = q[j] * q[j]
-            highest, chosen = least, 0.0
-            for g in range(sizes.shape[1]):
-                largest = _log_factors(squared, squares, sizes[i, g], v, log_prior, factors)
-                for b in range(n_own):
-                    j = own[i, b]
-                    factors[j] += np.log(np.exp(log_prior[j]) + mass / (rest * n_own)) - log_prior[j]
-                    largest = max(largest, factors[j])
-                value = _log_sum(factors, largest)
-                if value > highest:
-                    highest, chosen = value, sizes[i, g]
-                    best[:] = factors
-            was_on = size[i, e] > 0.0
-            if chosen > 0.0:
-                order = np.argsort(-best)[:kept]
-                top = best[order[0]]
-                total, cluster = 0.0, 0.0
-                for b in range(kept):
-                    weight = np.exp(best[order[b]] - top) if best[order[b]] > top - _NEGLIGIBLE else 0.0
-                    pip[i, e, b] = weight
-                    total += weight
-                    if weight * _CLUSTER >= 1.0:
-                        cluster += weight
-                if top + np.log(total if was_on else cluster) <= least:
-                    chosen = 0.0
-            if chosen > 0.0:
-                gained = 0.0
-                for b in range(kept):
-                    j = order[b]
-                    pip[i, e, b] /= total
-                    index[i, e, b] = j
-                    kappa = chosen * squares[j] / v
-                    shrink = kappa / (1.0 + kappa)
-                    if pip[i, e, b] == 0.0 or squares[j] <= 0.0:
-                        pip[i, e, b], mean[i, e, b], variance[i, e, b] = 0.0, 0.0, 0.0
-                        continue
-                    mean[i, e, b] = shrink * q[j] / squares[j]
-                    variance[i, e, b] = shrink * v / squares[j]
-                    second = mean[i, e, b] ** 2 + variance[i, e, b]
-                    gained += pip[i, e, b] * (mean[i, e, b] * q[j] - 0.5 * second * squares[j])
-                divergence[i, e] = gained / v - (top + np.log(total)) + least
-            size[i, e] = chosen
-            # r becomes the new h: what the effect leaves.
-            if chosen > 0.0:
-                for b in range(kept):
-                    weight = pip[i, e, b] * mean[i, e, b]
-                    if weight != 0.0:
-                        x = XT[index[i, e, b]]
-                        for a in range(n):
-                            r[a] -= weight * x[a]
-            if was_on or chosen > 0.0:
-                change = 0.0
-                for a in range(n):
-                    step = r[a] - h[a]
-                    rows[i, a] += step
-                    h[a] = r[a]
-                    change += step * step
-                moved = max(moved, change / v)
-            elif not (size[i, e + 1 :] > 0.0).any():
+            _add_fit(inputs.XT, effects, i, e, 1.0, r)
+            _update(inputs, effects, i, e, r, v, log_prior, known.log_odds[e], sizes[i])
+            if was_on or effects.size[i, e] > 0.0:
+                moved = max(moved, ((r - h) ** 2).sum() / v)
+                rows[i] += r - h
+                h = r
+            elif not (effects.size[i, e + 1 :] > 0.0).any():
                 break  # neither this effect nor a later one is there
         if moved > tol * tol:
             again[i] = True
@@ -400,3 +408,102 @@ def _sweep(
                 if k != i and omega[i, k] != 0.0 and (omega[i, k] / omega[k, k]) ** 2 * moved > tol * tol:
                     again[k] = True
     return again
+
+
+@njit(cache=True)
+def _worth(inputs, effects, i, both, r, v):
+    """What effects add to −J/2, up to a constant; r is what they leave."""
+    value = -0.5 * (r @ r) / v
+    for e in both:
+        if effects.size[i, e] <= 0.0:
+            continue
+        fit, second = np.zeros(len(r)), 0.0
+        _add_fit(inputs.XT, effects, i, e, 1.0, fit)
+        for b in range(effects.index.shape[2]):
+            square = effects.mean[i, e, b] ** 2 + effects.variance[i, e, b]
+            second += effects.pip[i, e, b] * square * inputs.squares[effects.index[i, e, b]]
+        value -= 0.5 * (second - fit @ fit) / v + effects.divergence[i, e]
+    return value
+
+
+@njit(cache=True)
+def _best_pair(inputs, r, v, size, log_prior):
+    """The two inputs that explain r best together, of those that do so best alone, and ln p_jp_kBF_jk."""
+    q = inputs.XT @ r
+    usable = inputs.squares > 0.0
+    alone = np.where(usable, q * q / np.where(usable, inputs.squares, 1.0), 0.0) / v + 2.0 * log_prior
+    order = np.argsort(-alone)[: min(_PAIRED, len(q))]
+    X = np.empty((len(order), len(r)))
+    for a in range(len(order)):
+        X[a] = inputs.XT[order[a]]
+    G = X @ X.T * (size / v)
+    best, first, second = -np.inf, 0, 0
+    for a in range(len(order)):
+        for b in range(a):
+            j, k = order[a], order[b]
+            p, s, g = G[a, a] + 1.0, G[b, b] + 1.0, G[a, b]
+            det = p * s - g * g
+            fit = (q[j] ** 2 * s - 2.0 * q[j] * q[k] * g + q[k] ** 2 * p) / det * size / v**2
+            value = 0.5 * (fit - np.log(det)) + log_prior[j] + log_prior[k]
+            if usable[j] and usable[k] and value > best:
+                best, first, second = value, j, k
+    return best, first, second
+
+
+@njit(cache=True)
+def _split(inputs, known, rows, omega, effects, sizes):
+    """Tries two effects for every one that is there, and keeps them where J falls; returns the outputs that changed.
+
+    An input that goes with two that drive an output may explain it better than either of them: effects that are
+    taken one by one never find the two.
+    """
+    m = len(rows)
+    changed = np.zeros(m, dtype=np.bool_)
+    for i in range(m):
+        on = np.flatnonzero(effects.size[i] > 0.0)
+        if len(on) == 0 or len(on) == effects.size.shape[1]:
+            continue
+        v, log_prior = 1.0 / omega[i, i], _log_prior(inputs, known, i)
+        h = _left_by_network(rows, omega, i)
+        for e in on:
+            free = np.flatnonzero(effects.size[i] == 0.0)
+            if effects.size[i, e] == 0.0 or len(free) == 0:
+                continue
+            f = free[0]
+            both = np.array([e, f])
+            r = h.copy()
+            _add_fit(inputs.XT, effects, i, e, 1.0, r)
+            pair, first, second = _best_pair(inputs, r, v, effects.size[i, e], log_prior)
+            before = _worth(inputs, effects, i, both, h, v)
+            least = before + 0.5 * (r @ r) / v - _AVERAGED
+            if pair + known.log_odds[e] + known.log_odds[f] <= least:
+                continue
+            size, index, pip = effects.size[i, e], effects.index[i, e].copy(), effects.pip[i, e].copy()
+            mean, variance = effects.mean[i, e].copy(), effects.variance[i, e].copy()
+            divergence = effects.divergence[i, e]
+            # One effect starts at an input of the pair, the other one from what that leaves.
+            effects.index[i, e, 0] = second
+            effects.pip[i, e, :] = 0.0
+            effects.pip[i, e, 0] = 1.0
+            x, y = inputs.XT[first], inputs.XT[second]
+            det = (x @ x) * (y @ y) - (x @ y) ** 2
+            effects.mean[i, e, 0] = ((y @ r) * (x @ x) - (x @ r) * (x @ y)) / det if det > 0.0 else 0.0
+            _add_fit(inputs.XT, effects, i, e, -1.0, r)
+            effects.size[i, f] = size
+            effects.pip[i, f, :] = 0.0
+            for _ in range(_PAIR_STEPS):
+                for g in (f, e):
+                    _add_fit(inputs.XT, effects, i, g, 1.0, r)
+                    _update(inputs, effects, i, g, r, v, log_prior, known.log_odds[g], sizes[i])
+            if _worth(inputs, effects, i, both, r, v) > before + 1e-9:
+                rows[i] += r - h
+                h = r
+                changed[i] = True
+                for k in range(m):
+                    if omega[i, k] != 0.0:
+                        changed[k] = True
+            else:
+                effects.size[i, e], effects.index[i, e], effects.pip[i, e] = size, index, pip
+                effects.mean[i, e], effects.variance[i, e], effects.divergence[i, e] = mean, variance, divergence
+                effects.size[i, f] = 0.0
+    return changed

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import dense_effects, dense_joint_objective, random_problem, standardised
+from problems import dense_divergence, dense_effects, dense_joint_objective, random_problem, standardised
 from scipy.stats import multivariate_normal
 
 from nard.algorithms import entries as module
@@ -157,6 +157,28 @@ def test_no_sweep_raises_the_bound(shape, column_wise, seed, monkeypatch):
         rtol=1e-8,
         atol=1e-8,
     )
+
+
+def test_an_input_that_goes_with_two_is_split_into_them(monkeypatch):
+    """Neither of two inputs explains the output as well as a third does that goes with both of them."""
+    rng = np.random.default_rng(0)
+    n, d = 120, 60
+    X = rng.standard_normal((n, d))
+    X[:, 2] = (X[:, 0] + X[:, 1]) / np.sqrt(2) + 0.3 * X[:, 2]
+    X /= X.std(axis=0)
+    Y = (X[:, 0] + X[:, 1] + 0.8 * rng.standard_normal(n))[:, None]
+    omega, prior = np.array([[1 / 0.64]]), plain_prior(d, 1, (0.0, 0.0, 0.0))
+
+    def bound(found):
+        left = np.sum((Y - X @ found.coef()) ** 2) + dense_effects(found, X, np.eye(n))[0]
+        return omega[0, 0] * left + 2.0 * dense_divergence(found, prior)
+
+    both = fitted(X, Y, omega, prior)
+    monkeypatch.setattr(module, "_SPLITS", 0)
+    one_by_one = fitted(X, Y, omega, prior)
+    assert set(one_by_one.index[0][one_by_one.on[0], 0]) >= {2}
+    assert set(both.index[0][both.on[0], 0]) == {0, 1}
+    assert bound(both) < bound(one_by_one)
 
 
 def test_rows_in_the_space_of_the_inputs_are_enough():
