@@ -59,10 +59,9 @@ _CLUSTER = 20.0
 _FOLDS = 5
 _MOST_OWN = 0.9
 _SWEEPS = 50
-# Two effects instead of one are looked for so many times, among so many inputs, with so many steps of each; a pair is
-# tried if its two inputs are worth this much less (as a logarithm) than the effect, as others will take their place.
-_SPLITS = 2
-_PAIRED = 64
+# Two effects instead of one are looked for among so many inputs, with so many steps of each; a pair is tried if its two
+# inputs are worth this much less (as a logarithm) than the effect, as others can take their place.
+_PAIRED = 32
 _PAIR_STEPS = 5
 _AVERAGED = 3.0
 
@@ -71,7 +70,8 @@ _AVERAGED = 3.0
 class Entries:
     """Posterior of the single effects: m outputs × effects × inputs kept; ``size`` is 0 where an effect is pruned.
 
-    ``index`` are the inputs of an effect, most probable first, ``pip`` π_j, ``mean`` μ_j and ``variance`` τ_j.
+    ``index`` are the inputs of an effect, most probable first, ``pip`` π_j, ``mean`` μ_j and ``variance`` τ_j; places
+    that an effect does not need have π = 0.
     """
 
     d: int
@@ -96,7 +96,8 @@ class Entries:
         B = np.zeros((self.d, len(self.size)))
         output, effect = np.nonzero(self.on)
         for i, at in zip(output, effect, strict=True):
-            B[self.index[i, at], i] += self.pip[i, at] * self.mean[i, at]
+            used = self.pip[i, at] > 0
+            B[self.index[i, at, used], i] += self.pip[i, at, used] * self.mean[i, at, used]
         return B
 
     def effect(self, i: int, at: int) -> tuple[np.ndarray, np.ndarray]:
@@ -221,8 +222,11 @@ def fit_entries(
     prior: Prior,
     tol: float = 1e-3,
     watch: Watch = SILENT,
+    split: bool = True,
 ) -> Entries:
     """Sweeps over all outputs' effects until the largest change of a fit is below ``tol`` of its output's noise.
+
+    With ``split`` two effects are then tried in place of every one, once.
 
     ``E`` is Y − XB̄ (N×m) at ``entries``; ``lengths`` are the inputs' squared lengths before anything was projected out
     of them, ``variances`` the outputs' variances, to which the sizes of effects refer.
@@ -239,14 +243,14 @@ def fit_entries(
     known = _Known(prior.log_odds, prior.own, prior.own_share)
     effects = _Effects(found.size, found.index, found.pip, found.mean, found.variance, found.divergence)
     omega = np.ascontiguousarray(omega)
-    fresh, splits = np.ones(len(rows), dtype=np.bool_), 0
+    fresh = np.ones(len(rows), dtype=np.bool_)
     for _ in range(_SWEEPS):
         if watch.stopped:
             break
         watch.tick("entries")
         fresh = _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects)
-        if not fresh.any() and splits < _SPLITS:
-            splits += 1
+        if split and not fresh.any():
+            split = False
             fresh = _split(inputs, known, rows, omega, effects, sizes)
         if not fresh.any():
             break
@@ -319,58 +323,64 @@ def _add_fit(XT, effects, i, e, sign, r):
 
 
 @njit(cache=True)
-def _log_factors(squared, squares, size, v, log_prior, out):
-    """ln p_jBF_j of every input into ``out``, and the logarithm of their sum."""
-    largest = -np.inf
-    for j in range(len(squares)):
-        if squares[j] <= 0.0:
-            out[j] = -np.inf
-            continue
-        kappa = size * squares[j] / v
-        out[j] = 0.5 * (kappa / (1.0 + kappa) * squared[j] / (squares[j] * v) - np.log1p(kappa)) + log_prior[j]
-        largest = max(largest, out[j])
+def _factor_tables(squares, sizes, v, log_prior):
+    """For every size and input, κ/(1 + κ)/(2sv) and ln p − ½ln(1 + κ): ln pBF = first · q² + second."""
+    slope, constant = np.zeros((len(sizes), len(squares))), np.full((len(sizes), len(squares)), -np.inf)
+    for g in range(len(sizes)):
+        for j in range(len(squares)):
+            if squares[j] > 0.0:
+                kappa = sizes[g] * squares[j] / v
+                slope[g, j] = 0.5 * kappa / ((1.0 + kappa) * squares[j] * v)
+                constant[g, j] = log_prior[j] - 0.5 * np.log1p(kappa)
+    return slope, constant
+
+
+@njit(cache=True)
+def _log_sum(values):
+    largest = values.max()
     total = 0.0
-    for value in out:
+    for value in values:
         if value > largest - _NEGLIGIBLE:
             total += np.exp(value - largest)
     return largest + np.log(total)
 
 
 @njit(cache=True)
-def _update(inputs, effects, i, e, r, v, log_prior, log_odds, sizes):
+def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
     """The posterior of an effect given r, which the others leave; r becomes what all leave."""
     squares, kept = inputs.squares, effects.index.shape[2]
+    slope, constant = tables
     q = inputs.XT @ r
-    squared, factors, best = q * q, np.empty(len(q)), np.empty(len(q))
+    squared = q * q
     was_on, highest, chosen = effects.size[i, e] > 0.0, -log_odds, 0.0
-    for size in sizes:
-        value = _log_factors(squared, squares, size, v, log_prior, factors)
+    best = squared
+    for g in range(len(sizes)):
+        factors = slope[g] * squared + constant[g]
+        value = _log_sum(factors)
         if value > highest:
-            highest, chosen = value, size
-            best[:] = factors
-    pip, mean, variance = effects.pip[i, e], effects.mean[i, e], effects.variance[i, e]
-    if chosen > 0.0:
-        order = np.argsort(-best)[:kept]
-        top = best[order[0]]
-        total, cluster = 0.0, 0.0
-        for b in range(kept):
-            pip[b] = np.exp(best[order[b]] - top) if best[order[b]] > top - _NEGLIGIBLE else 0.0
-            total += pip[b]
-            if pip[b] * _CLUSTER >= 1.0:
-                cluster += pip[b]
-        if top + np.log(total if was_on else cluster) <= -log_odds:
-            chosen = 0.0
-    effects.size[i, e] = chosen
+            highest, chosen, best = value, sizes[g], factors
+    effects.size[i, e] = 0.0
     if chosen == 0.0:
         return
+    top = best.max()
+    near = np.flatnonzero(best > top - _NEGLIGIBLE)
+    if not was_on:
+        weights = np.exp(best[near] - top)
+        if top + np.log(weights[weights * _CLUSTER >= 1.0].sum()) <= -log_odds:
+            return
+    order = near[np.argsort(-best[near])[:kept]]
+    pip, mean, variance = effects.pip[i, e], effects.mean[i, e], effects.variance[i, e]
+    pip[:], mean[:], variance[:] = 0.0, 0.0, 0.0
+    pip[: len(order)] = np.exp(best[order] - top)
+    total = pip.sum()
+    if top + np.log(total) <= -log_odds:
+        return
+    effects.size[i, e] = chosen
+    pip /= total
     gained = 0.0
-    for b in range(kept):
+    for b in range(len(order)):
         j = order[b]
-        pip[b] /= total
         effects.index[i, e, b] = j
-        if pip[b] == 0.0 or squares[j] <= 0.0:
-            pip[b], mean[b], variance[b] = 0.0, 0.0, 0.0
-            continue
         kappa = chosen * squares[j] / v
         shrink = kappa / (1.0 + kappa)
         mean[b] = shrink * q[j] / squares[j]
@@ -388,14 +398,15 @@ def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects):
     for i in range(m):
         if not fresh[i]:
             continue
-        v, log_prior = 1.0 / omega[i, i], _log_prior(inputs, known, i)
+        v = 1.0 / omega[i, i]
+        tables = _factor_tables(inputs.squares, sizes[i], v, _log_prior(inputs, known, i))
         h = _left_by_network(rows, omega, i)
         moved = 0.0
         for e in range(effects.size.shape[1]):
             was_on = effects.size[i, e] > 0.0
             r = h.copy()
             _add_fit(inputs.XT, effects, i, e, 1.0, r)
-            _update(inputs, effects, i, e, r, v, log_prior, known.log_odds[e], sizes[i])
+            _update(inputs, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
             if was_on or effects.size[i, e] > 0.0:
                 moved = max(moved, ((r - h) ** 2).sum() / v)
                 rows[i] += r - h
@@ -464,6 +475,7 @@ def _split(inputs, known, rows, omega, effects, sizes):
         if len(on) == 0 or len(on) == effects.size.shape[1]:
             continue
         v, log_prior = 1.0 / omega[i, i], _log_prior(inputs, known, i)
+        tables = _factor_tables(inputs.squares, sizes[i], v, log_prior)
         h = _left_by_network(rows, omega, i)
         for e in on:
             free = np.flatnonzero(effects.size[i] == 0.0)
@@ -494,7 +506,7 @@ def _split(inputs, known, rows, omega, effects, sizes):
             for _ in range(_PAIR_STEPS):
                 for g in (f, e):
                     _add_fit(inputs.XT, effects, i, g, 1.0, r)
-                    _update(inputs, effects, i, g, r, v, log_prior, known.log_odds[g], sizes[i])
+                    _update(inputs, effects, i, g, r, v, tables, known.log_odds[g], sizes[i])
             if _worth(inputs, effects, i, both, r, v) > before + 1e-9:
                 rows[i] += r - h
                 h = r

@@ -100,6 +100,10 @@ class Prediction:
     ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
     variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
     on average over the samples.
+
+    B̄ is the mean of two: of the preparation, with every output on its own, and of the fit, with the network. The
+    network takes for noise what inputs do to many outputs together, each too little to be an effect, and without it
+    outputs know nothing of each other: on proteomes either predicts worse, the one means and the other densities.
     """
 
     inputs: np.ndarray
@@ -123,8 +127,12 @@ class Prediction:
 
 def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
     """What a state predicts; ``data`` are those that were prepared, before any rotation."""
-    post = posterior(problem, state.alpha)
     U, B = np.zeros((problem.d, problem.m)), entries.coef()
+    if entries is not preparation.entries:
+        B = 0.5 * (B + preparation.entries.coef())
+        rotated = preparation.data
+        problem = replace(problem, data=rotated.leaving(residuals_of(rotated.X, rotated.Y, B)))
+    post = posterior(problem, state.alpha)
     U[post.active] = post.mean
     precision, F = state.omega, preparation.hidden
     loadings = np.zeros((0, problem.m))
@@ -202,11 +210,12 @@ def _rough_entries(data: Data, entries: Entries, alpha, lengths, k: int, prior: 
     n, m = data.Y.shape
     whitened = Whitened(data.X, None if alpha is None else sample_covariance(data.X, alpha))
     outputs = np.einsum("ij,ij->j", data.Y, data.Y) / n
-    for _ in range(_NOISE_STEPS):
-        E = without(data, entries)
+    for step in range(_NOISE_STEPS):
+        E, last = without(data, entries), step == _NOISE_STEPS - 1
         degrees = np.maximum((n - 1.0) * degrees_left(k, m) - entries.used, 1.0)
         noise = np.maximum(np.einsum("ij,ij->j", E, E) / degrees, data.variance_floor)
-        entries = fit_entries(whitened, E, np.diag(1.0 / noise), entries, lengths, outputs, prior, _ENTRY_TOL, watch)
+        omega = np.diag(1.0 / noise)
+        entries = fit_entries(whitened, E, omega, entries, lengths, outputs, prior, _ENTRY_TOL, watch, split=last)
     return entries
 
 

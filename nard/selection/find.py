@@ -14,7 +14,6 @@ from nard.selection.significance import (
     entry_test,
     input_test,
     residual_covariance,
-    residual_degrees,
 )
 
 __all__ = ["association_tests", "network_test"]
@@ -46,11 +45,12 @@ def association_tests(preparation: Preparation, joint: JointFit) -> tuple[InputT
 def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> EdgeTest:
     """Tests of the edges in the residuals of U and B; ``loadings`` (k×m) are those of the hidden inputs.
 
-    What inputs, effects and hidden inputs explain by chance they take from V: only the degrees that they leave count.
+    What effects and hidden inputs explain by chance they take from V: only the degrees that they leave count. U takes
+    none, as YᵀC⁻¹Y with C = I + XK⁻¹Xᵀ is the scatter of N independent rows, C^(−½)Y, whatever inputs are active.
     """
-    problem, state, left, used = joint.problem, joint.state, preparation.degrees_left, joint.entries.used
+    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+    degrees = np.maximum((problem.n - 1.0) * left - joint.entries.used, 1.0)
     if preparation.with_entries and not np.isfinite(state.alpha).any():
-        degrees = np.maximum((problem.n - 1.0) * left - used, 1.0)
         covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
         np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
     else:
@@ -58,6 +58,5 @@ def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray
         coordinates.renew()
         active, mean = coordinates.mean()
         residuals = problem.Y - problem.X[:, active] @ mean
-        degrees = np.maximum(residual_degrees(problem, coordinates) * left - used, 1.0)
         covariance = residual_covariance(problem, coordinates) / left
     return edge_test(covariance + taken_by_hidden(covariance, loadings), float(degrees.mean()), residuals)

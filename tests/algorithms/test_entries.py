@@ -24,11 +24,11 @@ def plain_prior(d, m, log_odds=(0.0,), share=None, own=None, own_share=0.0):
     return Prior(share[None, :], np.zeros(m, dtype=int), odds, no_own(m) if own is None else own, np.array([own_share]))
 
 
-def fitted(X, Y, omega, prior, C=None, start=None, tol=1e-10, lengths=None):
+def fitted(X, Y, omega, prior, C=None, start=None, tol=1e-10, lengths=None, split=True):
     start = no_entries(X.shape[1], Y.shape[1]) if start is None else start
     lengths = np.einsum("ij,ij->j", X, X) if lengths is None else lengths
     E = Y - X @ start.coef()
-    return fit_entries(Whitened(X, C), E, omega, start, lengths, Y.var(axis=0), prior, tol)
+    return fit_entries(Whitened(X, C), E, omega, start, lengths, Y.var(axis=0), prior, tol, split=split)
 
 
 def by_input(entries, i, at):
@@ -159,7 +159,7 @@ def test_no_sweep_raises_the_bound(shape, column_wise, seed, monkeypatch):
     )
 
 
-def test_an_input_that_goes_with_two_is_split_into_them(monkeypatch):
+def test_an_input_that_goes_with_two_is_split_into_them():
     """Neither of two inputs explains the output as well as a third does that goes with both of them."""
     rng = np.random.default_rng(0)
     n, d = 120, 60
@@ -173,9 +173,7 @@ def test_an_input_that_goes_with_two_is_split_into_them(monkeypatch):
         left = np.sum((Y - X @ found.coef()) ** 2) + dense_effects(found, X, np.eye(n))[0]
         return omega[0, 0] * left + 2.0 * dense_divergence(found, prior)
 
-    both = fitted(X, Y, omega, prior)
-    monkeypatch.setattr(module, "_SPLITS", 0)
-    one_by_one = fitted(X, Y, omega, prior)
+    both, one_by_one = (fitted(X, Y, omega, prior, split=split) for split in (True, False))
     assert set(one_by_one.index[0][one_by_one.on[0], 0]) >= {2}
     assert set(both.index[0][both.on[0], 0]) == {0, 1}
     assert bound(both) < bound(one_by_one)

@@ -1,5 +1,7 @@
 """The column-wise and the entry-wise part together: one bound, which never rises, whatever parts there are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import dense_joint_objective, dense_posterior, standardised
@@ -111,14 +113,16 @@ def test_what_is_explained_exactly_keeps_the_floor_of_the_outputs():
 
 @pytest.mark.parametrize("hidden", [0, 3])
 def test_predictive_density_of_all_parts(hidden):
-    """N((U + B̄)x, (1 + xᵀΣx)V + LᵀL), with Σ and U from the dense posterior."""
+    """N((U + B̄)x, (1 + xᵀΣx)V + LᵀL), B̄ of the fit and the preparation, with Σ and U from the dense posterior."""
     data = problem_with_factors(3, (80, 15, 20), hidden)
     preparation, prior = prepared(data, "both", hidden)
     joint = fit_joint(preparation, 0.1, make_alpha_prior(("gamma", 1.5, 1e-3), 20), prior)
     found = prediction(preparation, data, joint.problem, joint.state, joint.entries)
-    sigma, mean = dense_posterior(joint.problem, joint.state.alpha)
+    B = 0.5 * (joint.entries.coef() + preparation.entries.coef())
+    left = Data(preparation.data.X, preparation.data.Y - preparation.data.X @ B)
+    sigma, mean = dense_posterior(replace(joint.problem, data=left), joint.state.alpha)
     np.testing.assert_allclose(found.inputs, mean, atol=1e-8)
-    np.testing.assert_allclose(found.entries, joint.entries.coef())
+    np.testing.assert_allclose(found.entries, B)
     V = np.linalg.inv(joint.state.omega)
     assert found.loadings.shape == (hidden, 20)
     new = problem_with_factors(4, (7, 15, 20), hidden)
