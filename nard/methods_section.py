@@ -282,9 +282,9 @@ def _tests(fits: Sequence[Mapping], config: Mapping) -> str:
         said.append(
             f"{where} input → output association was tested by Student's t in what network and other effects leave of "
             "the output. Its p-value was weighted by how often its input drives the other outputs; inputs that belong "
-            "to the output were a family of their own; and a q-value is no smaller than the expected share of wrongly "
-            "named inputs among the surer associations. An input was tested by all outputs together and by its surest "
-            "association."
+            "to the output were a family of their own; and where an input is less probable than not to be the right "
+            "one, its q-value is no smaller than the expected share of wrongly named inputs among the surer "
+            "associations. An input was tested by all outputs together and by its surest association."
         )
     if inputs:
         where = f"In {listed(inputs)} inputs" if entries else "Inputs"

@@ -16,9 +16,9 @@ the other outputs (:func:`nard.algorithms.entries.learnt_prior`), so that no p-v
 through Benjamini and Hochberg, with weights of mean one over the inputs. Inputs that belong to an output are a family
 of their own, without weights.
 
-An effect may be there, and still not be the named input's. Of the inputs that lead effects, sorted by their
-probability π, the mean of 1 − π over the first ones is the share of wrong names expected among them; a q-value is
-no smaller than that.
+An effect may be there, and still not be the named input's. A name is good enough if it is more probable than not. Of
+all inputs that lead effects, sorted by their probability π, the mean of 1 − π over the first ones is the share of wrong
+names expected among them; where π < ½ a q-value is no smaller than that.
 """
 
 from __future__ import annotations

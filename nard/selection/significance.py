@@ -106,12 +106,16 @@ class EntryTest:
         return q
 
     def _names(self):
-        """Rows, columns and expected shares of wrong names of the entries that lead effects."""
+        """Rows, columns and expected shares of wrong names of the entries that lead effects.
+
+        A name that is more probable than not is not asked for its share.
+        """
         if self.leads:
             probability = np.array([lead.probability for lead in self.leads])
             order = np.argsort(-probability, kind="stable")
             share = np.empty(len(order))
             share[order] = np.cumsum(1.0 - probability[order]) / np.arange(1, len(order) + 1)
+            share[probability >= 0.5] = 0.0
             yield np.array([lead.feature for lead in self.leads]), np.array([lead.target for lead in self.leads]), share
 
     def selected(self, fdr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
