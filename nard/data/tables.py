@@ -358,7 +358,7 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
 
 
 def _known(names: list[str], known: Collection[str] | None, *spellings) -> int:
-    known = {spelling(name) for name in known or () for spelling in spellings}
+    known = {spelling(name) for name in (() if known is None else known) for spelling in spellings}
     return sum(any(spelling(name) in known for spelling in spellings) for name in names)
 
 

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from nard.data import tables
 from nard.data.errors import DataError
 from nard.data.sheets import read_frame, read_sheet
-from nard.data.tables import read_table
+from nard.data.tables import OrientationError, read_pair, read_table
 from nard.data.unpacking import read_text
 
 A, B, C = "TCGA-AA-3521-01", "TCGA-AA-3522-01", "TCGA-A6-2671-11"
@@ -275,6 +275,28 @@ def test_known_names_tell_the_orientation(write):
     for known in ({"known_samples": ["TP53"]}, {"known_features": ["s1"]}):
         assert read_table(path, **known).values.columns.tolist() == ["s1", "s2"]
     assert read_table(path, orientation="samples_in_rows", known_features=["TP53"]).values.index[0] == "TP53"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_samples_of_one_table_tell_the_orientation_of_the_other(write, swapped):
+    """Genes that are known, and identifiers that nobody knows, of samples with plain names."""
+    known = write("id,s1,s2\nTP53,1,2\nAKT1,3,4\n", "known")
+    plain = write("id,ENSG01,ENSG02,ENSG03\ns2,1,2,3\ns1,4,5,6\n", "plain")
+    strange = write("id,ENSG01\nt1,1\n", "strange")
+
+    def read(other):
+        paths, names = [known, other], {"known_inputs": ["TP53"]}
+        if swapped:
+            paths, names = paths[::-1], {"known_outputs": ["TP53"]}
+        return read_pair(*paths, **names)[0 if swapped else 1]
+
+    check(
+        read(plain),
+        "plain table (samples",
+        {"s2": {"ENSG01": 1, "ENSG02": 2, "ENSG03": 3}, "s1": {"ENSG01": 4, "ENSG02": 5, "ENSG03": 6}},
+    )
+    with pytest.raises(OrientationError, match=f"{strange}: cannot tell"):
+        read(strange)
 
 
 @pytest.mark.parametrize(
