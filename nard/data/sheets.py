@@ -53,6 +53,7 @@ class Sheet:
                 cells = [cell.strip() for cell in cells]
                 if not any(cells):
                     continue
+                _require_one_row(self.path, self.lines, line - 1, last, self.separator, len(cells))
                 if len(cells) < width or any(cells[width:]):
                     fix = "correct the line (a quotation mark that is not closed joins lines)"
                     if not any(map(str.strip, self.lines[last:])):
@@ -72,14 +73,19 @@ def read_sheet(path: Path) -> Sheet:
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
     if start == len(lines):
         raise file_error(path, "the file is empty but for comments", AGAIN)
-    comments = sum(line.startswith("#") for line in lines[:start])
-    if comments:
-        notes.append(f"{comments} comment line(s) skipped")
-
+    comments = [i for i, line in enumerate(lines[:start]) if line.startswith("#")]
     sniffed = lines[start : start + _SNIFFED_LINES]
     separator = max(_SEPARATORS, key=lambda separator: _fit(_first_rows(sniffed, separator)))
     header, *rows = _first_rows(sniffed, separator)
+    above = _first_rows([lines[comments[-1]].lstrip("#")], separator)[0] if comments else []
+    if len(above) == len(header) and _is_row(header, rows):
+        start = comments.pop()
+        header, rows = above, [header, *rows]
+        notes.append(f"line {start + 1} was taken as the header, although it begins with #")
+    if comments:
+        notes.append(f"{len(comments)} comment line(s) skipped")
     first = start + 1 + "".join(header).count("\n")
+    _require_one_row(path, lines, start, first, separator, len(header))
     header = [cell.strip() for cell in header]
     width = mode(map(len, rows)) if rows else len(header)
     while len(header) > width and not header[-1]:
@@ -92,6 +98,7 @@ def read_sheet(path: Path) -> Sheet:
     if len(header) == 1:
         fix = "save the table with tabs, commas or semicolons between the columns"
         raise file_error(path, "only one column", fix, found=f"a header that nothing separates: {lines[start][:80]!r}")
+    _require_names(path, header, start)
     decimal = _decimal(path, lines, first, separator)
     if decimal == ",":
         notes.append("numbers have decimal commas")
@@ -146,14 +153,51 @@ def _first_rows(lines: list[str], separator: str) -> list[list[str]]:
     return rows or [[""]]
 
 
+def _require_one_row(path: Path, lines: list[str], start: int, end: int, separator: str, width: int) -> None:
+    """A cell in quotation marks may hold line ends; but if several of the lines could be rows, a mark is astray."""
+    if end - start > 1 and sum(line.count(separator) == width - 1 for line in lines[start:end]) > 1:
+        problem = f"lines {start + 1} to {end} are joined into one row by a quotation mark"
+        fix = "remove the mark, or close it in its own line"
+        raise file_error(path, problem, fix, repr(lines[start][:80]), f"{width} cells in each of these lines")
+
+
+def _require_names(path: Path, header: list[str], start: int) -> None:
+    """A header may name columns by numbers, but then by different whole ones, or it has no name of a row before them.
+
+    Anything else is a row of a table without a header, which would be lost.
+    """
+    names = [name for name in header[1:] if name]
+    numbered = all(map(str.isdigit, names)) and len(set(names)) == len(names)
+    if header[0] and _numbers(names) and not numbered:
+        fix = "write the names above it; if these are the names, empty the first cell of the line"
+        expected = "a name for each column (a line that begins with # is a comment)"
+        raise file_error(path, f"line {start + 1} is no header, but a row of numbers", fix, some(header), expected)
+
+
+def _is_row(cells: list[str], rows: list[list[str]]) -> bool:
+    """Whether the cells are numbers where those of the rows below are; those of a header are not."""
+    below = [_numbers(column) for column in zip(*rows, strict=False)]
+    return any(below) and all(_is_number(cell) for cell, numbers in zip(cells, below, strict=False) if numbers)
+
+
+def _numbers(cells: Iterable[str]) -> bool:
+    """Whether the cells are numbers or missing, but not all missing."""
+    cells = [cell.strip() for cell in cells]
+    return all(map(_is_number, cells)) and any(cell not in MISSING for cell in cells)
+
+
+def _is_number(cell: str) -> bool:
+    return any(as_number(cell.strip(), decimal) is not None for decimal in ".,")
+
+
 def _fit(rows: list[list[str]]) -> tuple[bool, bool, float]:
     """How well a separator suits: several columns, as many in every row, numbers in most cells."""
     header, *rows = rows
     widths = {len(cells) for cells in rows} or {len(header)}
     width = max(widths)
     regular = len(widths) == 1 and len(header) >= width - 1 and not any(header[width:])
-    values = [cell.strip() for cells in rows for cell in cells[1:]]
-    numeric = sum(any(as_number(cell, decimal) is not None for decimal in ".,") for cell in values)
+    values = [cell for cells in rows for cell in cells[1:]]
+    numeric = sum(map(_is_number, values))
     return width > 1, max(width, len(header)) > 1, regular + numeric / max(len(values), 1)
 
 

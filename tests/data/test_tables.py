@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nard.data import tables
+from nard.data import sheets, tables
 from nard.data.errors import DataError
 from nard.data.sheets import read_frame, read_sheet
 from nard.data.tables import OrientationError, read_pair, read_table
@@ -407,7 +407,8 @@ def test_commas_of_unknown_meaning(write):
 
 def test_a_long_unclosed_quotation(write):
     row = ",".join(["1"] * 100_000)
-    path = write(f"id,{row}\n" + "".join(f'"{name},{row}\n' for name in (A, B)))
+    header = row.replace("1", "x")
+    path = write(f"id,{header}\n" + "".join(f'"{name},{row}\n' for name in (A, B)))
     with pytest.raises(DataError, match=f"{path}: line 2 "):
         read_table(path)
 
@@ -461,6 +462,58 @@ def test_folders_without_samples(write, tmp_path):
     broken = write(RPPA + "AGID1\t1\t2\told\tATM\thigh\n", "y/a.tsv")
     with pytest.raises(DataError, match=f"(?s){broken}: line 2, column 'protein_expression' .row 'ATM'.*'high'"):
         read_table(tmp_path / "y")
+
+
+# Headers and quotation marks
+
+
+@pytest.mark.parametrize("start", ["#IID", "## by PLINK, twice\n#IID", "# one, comment, here\n\n# IID"])
+def test_a_header_that_begins_with_a_hash(write, start):
+    path = write(f"{start},x,y\n{A},1,2\n{B},3,NA\n")
+    check(read_table(path), "plain table (samples", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": np.nan}})
+    assert any("taken as the header, although it begins with #" in note for note in read_table(path).notes)
+    frame = read_frame(write(f"{start},sex,age\n{A},f,60\n{B},,61\n"))
+    assert frame.columns.tolist() == ["IID", "sex", "age"]
+    assert frame["sex"].tolist() == ["f", None]
+
+
+@pytest.mark.parametrize("comment", ["# from the lab, in May, again", "#1,1,1", "#", "# x"])
+def test_a_comment_is_no_header(write, comment):
+    path = write(f"{comment}\nid,x,y\n{A},1,2\n{B},3,4\n")
+    check(read_table(path), "plain table (samples", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}})
+    assert read_table(path).notes == ("1 comment line(s) skipped",)
+
+
+@pytest.mark.parametrize("line", [f"{A},0.5,2", f"{A},2,2", f"{A},NA,2", f"# x\n{A},-1,2", f'{A},"0,5",1e3'])
+def test_a_table_without_a_header(write, line):
+    path = write(f"{line}\n{B},3,4\n{C},5,6\n")
+    number = 2 if line.startswith("#") else 1
+    with pytest.raises(DataError, match=f"(?s){path}: line {number} is no header.*'{A}'.*to fix: write the names"):
+        read_table(path)
+
+
+def test_names_that_are_numbers(write):
+    """Whole ones, such as those of Entrez or of samples; others, such as masses, below a blank corner."""
+    check(read_table(write(f"id,7157,207\n{A},1,2\n")), "plain table", {A: {"7157": 1, "207": 2}})
+    for header in (",101.5,99.25", "101.5,99.25"):
+        check(read_table(write(f"{header}\n{A},1,2\n")), "plain table", {A: {"101.5": 1, "99.25": 2}})
+
+
+@pytest.mark.parametrize(
+    ("lines", "joined"),
+    [
+        (["id,x,y", f'"{A},1,2', f"{B},3,4", f'{C}",5,6'], "2 to 4"),
+        (["id,x,y", f'"{A},1,2', f'"{B}",3,4', f'"{C}",5,6'], "2 to 3"),
+        (["id,x,y", f"{A},1,2", f'"{B},3,4,', f'{C}",5,6,'], "3 to 4"),
+        (["id,x,y", f"{A},1,2", "", f'"{B},3,4', f'{C}",5,6'], "4 to 5"),
+        (['id,"x,y', f'{A},1",2', f"{B},3,4"], "1 to 2"),
+    ],
+)
+def test_a_stray_quotation_mark_swallows_no_rows(write, lines, joined):
+    path = write("\n".join(lines))
+    for read in (read_table, read_frame):
+        with pytest.raises(DataError, match=f"(?s){path}: lines {joined} are joined into one row.*to fix: remove"):
+            read(path)
 
 
 # Text and mixed columns
@@ -518,9 +571,11 @@ def test_frame_errors(write):
 
 
 def names(shape):
-    # Spaces at the ends, control characters and line ends do not survive; barcodes and TP53|7157 have a meaning.
+    # Spaces at the ends, control characters and line ends do not survive; barcodes and TP53|7157 have a meaning, and
+    # a header of numbers may be a row.
     text = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"], exclude_characters="|"), min_size=1, max_size=8)
-    return st.lists(text.filter(lambda name: name == name.strip()), min_size=shape, max_size=shape)
+    plain = text.filter(lambda name: name == name.strip() and not sheets._numbers([name]))
+    return st.lists(plain, min_size=shape, max_size=shape)
 
 
 @st.composite
