@@ -23,6 +23,10 @@ _PLACES = (0, 512, 1024, 2048)
 _PART = re.compile(r"(.+\.(?:h5ad|h5mu))#(.+)", re.IGNORECASE | re.DOTALL)
 # Beyond this the dense matrix would take more than 8 GB, and so would each copy of it.
 _MOST_VALUES = 10**9
+_MOST_NAMES = 10**7
+# Kinds of values by the letters of numpy: numbers; names, which are texts, numbers, or the numbers of categories.
+_NUMBERS, _NAMES = "fiub", "OSfiub"
+_DAMAGE = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 _SAVE_AGAIN = "open it with a recent anndata and save it again"
 
 
@@ -70,72 +74,117 @@ def read_h5(path: Path, part: str | None) -> tuple[pd.DataFrame, str]:
     try:
         with h5py.File(path, "r") as file:
             group, layer, label = _modality(path, file, part)
-            samples, features = (_names(path, _inside(path, group, side)) for side in ("obs", "var"))
             matrix = _inside(path, group, "X") if layer is None else _layer(path, group, layer)
-            values = _dense(path, matrix, (len(samples), len(features)))
+            shape = _shape(path, matrix)
+            sides = zip(("obs", "var"), shape, strict=True)
+            samples, features = (_names(path, _inside(path, group, side), count) for side, count in sides)
+            values = _dense(path, matrix, shape)
     except DataError:
         raise
-    except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
+    except _DAMAGE as error:
         raise file_error(path, "the HDF5 file is damaged, or no AnnData or MuData file", AGAIN, str(error)) from error
     return pd.DataFrame(values, samples, features), label
 
 
 def _modality(path: Path, file, part: str | None):
     """The AnnData group that is meant, its layer if one is, and a name for both."""
-    if "mod" not in file:
-        if "obs" not in file or "var" not in file:
+    groups = _members(path, file)
+    if "mod" not in groups:
+        if "obs" not in groups or "var" not in groups:
             expected = "the groups X, obs and var"
             fix = "save the data with anndata's write_h5ad"
-            raise file_error(path, "an HDF5 file, but not of AnnData", fix, some(file), expected)
+            raise file_error(path, "an HDF5 file, but not of AnnData", fix, some(groups), expected)
         return file, part, "AnnData" + (f", layer {part}" if part else "")
-    known = list(_inside(path, file, "mod"))
+    modalities = _inside(path, file, "mod")
+    known = _members(path, modalities)
     name, _, layer = (part or "").partition("/")
     if name not in known:
         problem = f"a MuData file has no modality {name!r}" if name else "of a MuData file one modality is to be named"
         raise file_error(path, problem, f"write {path}#{known[0] if known else 'name'}", f"modalities {some(known, 9)}")
     label = f"MuData, modality {name}" + (f", layer {layer}" if layer else "")
-    return _inside(path, _inside(path, file, "mod"), name), layer or None, label
+    return _inside(path, modalities, name), layer or None, label
 
 
 def _layer(path: Path, group, name: str):
-    layers = _inside(path, group, "layers") if "layers" in group else {}
-    if name not in layers:
-        raise file_error(path, f"there is no layer {name!r}", "correct the part behind #", f"layers {some(layers, 9)}")
+    layers = _inside(path, group, "layers") if "layers" in _members(path, group) else None
+    known = [] if layers is None else _members(path, layers)
+    if name.partition("/")[0] not in known:
+        raise file_error(path, f"there is no layer {name!r}", "correct the part behind #", f"layers {some(known, 9)}")
     return _inside(path, layers, name)
 
 
-def _inside(path: Path, group, name: str):
-    """A member of a group; links may lead to other files, so that only what is stored here is read."""
+def _members(path: Path, group) -> list[str]:
+    """The names in a group; unlike ``name in group``, this opens no file that a link leads to."""
     import h5py
 
-    if name not in group:
-        raise file_error(path, f"the file has no {name!r}", "save the data with it", found=some(group, 9))
-    member = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-    if member is None or (isinstance(member, h5py.Dataset) and (member.is_virtual or member.external)):
-        raise file_error(path, f"{name!r} is a link to somewhere else", "save the data in one file, without links")
+    if not isinstance(group, h5py.Group):
+        raise file_error(path, f"{group.name!r} is no group", _SAVE_AGAIN, found=type(group).__name__)
+    return list(group)
+
+
+def _inside(path: Path, group, name: str):
+    """A member of a group, or of groups in it; links may lead to other files, so only what is stored here is read."""
+    import h5py
+
+    member = group
+    for step in name.split("/"):
+        known = _members(path, member)
+        if step not in known:
+            raise file_error(path, f"the file has no {name!r}", "save the data with it", found=some(known, 9))
+        hard = member.id.links.get_info(step.encode()).type == h5py.h5l.TYPE_HARD
+        member = member[step] if hard else None
+        if member is None or (isinstance(member, h5py.Dataset) and (member.is_virtual or member.external)):
+            raise file_error(path, f"{name!r} is a link to somewhere else", "save the data in one file, without links")
     return member
 
 
-def _names(path: Path, side) -> list[str]:
+def _shape(path: Path, matrix) -> tuple[int, int]:
+    """Samples and features of the matrix, as the file declares them: a small file may declare more than fits."""
+    import h5py
+
+    declared = matrix.shape if isinstance(matrix, h5py.Dataset) else matrix.attrs.get("shape")
+    if declared is None or len(declared) != 2:
+        raise file_error(path, f"{matrix.name!r} is no matrix", _SAVE_AGAIN, f"shape {declared}", "samples × features")
+    shape = int(declared[0]), int(declared[1])
+    if shape[0] * shape[1] > _MOST_VALUES or max(shape) > _MOST_NAMES:
+        fix = "select the samples and features first, or aggregate cells to samples"
+        raise file_error(path, f"{shape[0]} × {shape[1]} values are too many for a dense fit", fix)
+    return shape
+
+
+def _read(path: Path, dataset, most: int, kinds: str) -> np.ndarray:
+    """The values of a dataset, if its header declares at most so many, and of these kinds."""
+    import h5py
+
+    if not isinstance(dataset, h5py.Dataset) or not dataset.shape:
+        raise file_error(path, f"{dataset.name!r} holds no values", _SAVE_AGAIN)
+    if dataset.size > most or dataset.nbytes > 8 * _MOST_VALUES:
+        found = f"{dataset.size} values of {dataset.dtype.itemsize} bytes"
+        raise file_error(path, f"{dataset.name!r} is too large", _SAVE_AGAIN, found, f"at most {most} values")
+    if dataset.dtype.kind not in kinds:
+        expected = "numbers are" if kinds == _NUMBERS else "names are"
+        raise file_error(path, f"values of type {dataset.dtype} where {expected} expected", _SAVE_AGAIN)
+    return dataset.asstr()[:] if dataset.dtype.kind in "OS" else dataset[:]
+
+
+def _names(path: Path, side, count: int) -> list[str]:
     """The names of the observations or variables, which pandas has as texts, nullable texts or categories."""
     import h5py
 
     if isinstance(side, h5py.Dataset):
         raise file_error(path, "an AnnData file of before 2020", _SAVE_AGAIN)
-    index = _inside(path, side, side.attrs["_index"])
-    if isinstance(index, h5py.Dataset):
-        return _texts(index)
-    if "codes" in index:
-        names = _texts(_inside(path, index, "categories"))
-        codes = _inside(path, index, "codes")[:]
-        if (codes < 0).any():
-            raise file_error(path, "observations or variables without a name", "give each of them one")
-        return [names[code] for code in codes]
-    return _texts(_inside(path, index, "values"))
-
-
-def _texts(dataset) -> list[str]:
-    values = dataset.asstr()[:] if dataset.dtype.kind in "OS" else dataset[:]
+    index = _inside(path, side, str(side.attrs["_index"]))
+    if isinstance(index, h5py.Group):
+        kept = "codes" if "codes" in _members(path, index) else "values"
+        values = _read(path, _inside(path, index, kept), count, _NAMES)
+        if kept == "codes":
+            if (values < 0).any():
+                raise file_error(path, "observations or variables without a name", "give each of them one")
+            values = _read(path, _inside(path, index, "categories"), _MOST_NAMES, _NAMES)[values]
+    else:
+        values = _read(path, index, count, _NAMES)
+    if values.shape != (count,):
+        raise file_error(path, f"{side.name!r} has {len(values)} names, but the matrix {count} on this side", AGAIN)
     return [str(value) for value in values]
 
 
@@ -143,23 +192,18 @@ def _dense(path: Path, matrix, shape: tuple[int, int]) -> np.ndarray:
     import h5py
     from scipy import sparse
 
-    if shape[0] * shape[1] > _MOST_VALUES:
-        fix = "select the samples and features first, or aggregate cells to samples"
-        raise file_error(path, f"{shape[0]} × {shape[1]} values are too many for a dense fit", fix)
+    most = shape[0] * shape[1]
     if isinstance(matrix, h5py.Dataset):
-        values = np.asarray(matrix[:])
+        values = _read(path, matrix, most, _NUMBERS)
     else:
         kind = {"csr_matrix": sparse.csr_array, "csc_matrix": sparse.csc_array}.get(matrix.attrs.get("encoding-type"))
         if kind is None:
             raise file_error(path, "the matrix is stored in a way that is not known", _SAVE_AGAIN, some(matrix.attrs))
-        parts = [_inside(path, matrix, name)[:] for name in ("data", "indices", "indptr")]
-        packed = kind(tuple(parts), shape=tuple(matrix.attrs["shape"]))
+        sizes = {"data": most, "indices": most, "indptr": max(shape) + 1}
+        parts = [_read(path, _inside(path, matrix, name), size, _NUMBERS) for name, size in sizes.items()]
+        packed = kind(tuple(parts), shape=shape)
         packed.check_format(full_check=True)
         values = packed.toarray()
-    if values.shape != shape:
-        raise file_error(path, f"the matrix is {values.shape}, but there are {shape} names", AGAIN)
-    if values.dtype.kind not in "fiub":
-        raise file_error(path, f"values of type {values.dtype} where numbers are expected", "store numbers")
     values = values.astype(float)
     if np.isinf(values).any():
         raise file_error(path, f"{np.isinf(values).sum()} infinite values", "correct or empty them (NaN is missing)")

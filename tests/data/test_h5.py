@@ -138,6 +138,23 @@ def _short(path):
         file["X"] = VALUES[:2]
 
 
+def _long(path):
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        file["X"] = np.vstack([VALUES, VALUES])
+
+
+def _flat(path):
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        file["X"] = VALUES.ravel()
+
+
+def _no_group(path):
+    with h5py.File(path, "r+") as file:
+        file["mod"] = [1, 2]
+
+
 def _text(path):
     with h5py.File(path, "r+") as file:
         del file["X"]
@@ -164,6 +181,27 @@ def _linked(path):
         file["X"] = h5py.ExternalLink(secret.name, "/X")
 
 
+def _linked_names(path):
+    """Each name is stored as such in its file; the link is on the way to them."""
+    with h5py.File(path.with_name("secret.h5"), "w") as file:
+        file["_index"] = ["secret 1", "secret 2", "secret 3", "secret 4"]
+    with h5py.File(path, "r+") as file:
+        file["obs/e"] = h5py.ExternalLink("secret.h5", "/")
+        file["obs"].attrs["_index"] = "e/_index"
+
+
+def _soft_names(path):
+    with h5py.File(path, "r+") as file:
+        file["obs/soft"] = h5py.SoftLink("/obs/_index")
+        file["obs"].attrs["_index"] = "soft"
+
+
+def _dangling(path):
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        file["X"] = h5py.ExternalLink("nowhere.h5", "/X")
+
+
 def _virtual(path):
     with h5py.File(path.with_name("secret.h5"), "w") as file:
         file["X"] = VALUES
@@ -188,11 +226,17 @@ def _stored_elsewhere(path):
         (_cut, "damaged, or no AnnData"),
         (_other, "not of AnnData"),
         (_without_matrix, "the file has no 'X'"),
-        (_short, "there are .4, 3. names"),
+        (_short, "(?s)'/obs/_index' is too large.*found: 4 values.*expected: at most 2 values"),
+        (_long, "'/obs' has 4 names, but the matrix 8 on this side"),
+        (_flat, "(?s)'/X' is no matrix.*shape .12,.*samples × features"),
+        (_no_group, "'/mod' is no group"),
         (_text, "where numbers are expected"),
         (_infinite, "1 infinite values"),
         (_old, "of before 2020"),
         (_linked, "'X' is a link to somewhere else"),
+        (_linked_names, "'e/_index' is a link to somewhere else"),
+        (_soft_names, "'soft' is a link to somewhere else"),
+        (_dangling, "'X' is a link to somewhere else"),
         (_virtual, "'X' is a link to somewhere else"),
         (_stored_elsewhere, "'X' is a link to somewhere else"),
     ],
@@ -203,6 +247,74 @@ def test_files_that_cannot_be_used(tmp_path, spoil, message):
     with pytest.raises(DataError, match=message) as error:
         read_table(tmp_path / "a.h5ad")
     assert "to fix" in str(error.value)
+
+
+@pytest.mark.parametrize(("part", "message"), [("e", "'e' is a link"), ("e/X", "'e/X' is a link"), ("f/e/X", "link")])
+def test_no_part_of_a_path_is_a_link(tmp_path, part, message):
+    data(layers={"log": VALUES}).write_h5ad(tmp_path / "a.h5ad")
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["X"] = VALUES
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        file["layers/e"] = h5py.ExternalLink("secret.h5", "/")
+        file["layers/f/e"] = h5py.ExternalLink("secret.h5", "/")
+        file["layers/f/own"] = VALUES + 1
+    with pytest.raises(DataError, match=f"{message}.*\n  to fix: save the data in one file"):
+        read_table(f"{tmp_path}/a.h5ad#{part}")
+    pd.testing.assert_frame_equal(read_table(f"{tmp_path}/a.h5ad#f/own").values, EXPECTED + 1)
+
+
+def _declared(path, rows, columns):
+    """A small file whose matrix and names were never written, only declared."""
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", (rows, columns), float, chunks=(1000, 1000))
+        for side, count in (("obs", rows), ("var", columns)):
+            file.create_dataset(f"{side}/_index", (count,), h5py.string_dtype(), chunks=(1000,))
+            file[side].attrs["_index"] = "_index"
+
+
+def _declared_sparse(path, rows, columns):
+    _declared(path, rows, columns)
+    with h5py.File(path, "r+") as file:
+        del file["X"]
+        matrix = file.create_group("X")
+        matrix.attrs.update({"encoding-type": "csr_matrix", "shape": (rows, columns)})
+        for name, count in (("data", 3), ("indices", 3), ("indptr", rows + 1)):
+            matrix.create_dataset(name, (count,), int)
+
+
+@pytest.mark.parametrize("declare", [_declared, _declared_sparse])
+def test_a_small_file_that_declares_a_large_matrix_is_refused_by_its_shape(tmp_path, monkeypatch, declare):
+    path = tmp_path / "a.h5ad"
+    declare(path, 10**6, 10**5)
+    assert path.stat().st_size < 20_000
+
+    def no_reading(*_):
+        raise AssertionError("values were read")
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", no_reading)
+    with pytest.raises(DataError, match="1000000 × 100000 values are too many"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", ["obs/_index", "X/data", "X/indptr"])
+def test_a_part_of_a_matrix_that_declares_too_much_is_refused(tmp_path, name):
+    data(sparse.csr_matrix(VALUES)).write_h5ad(tmp_path / "a.h5ad")
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        del file[name]
+        file.create_dataset(name, (10**12,), int, chunks=(1000,))
+    with pytest.raises(DataError, match=rf"(?s)'/{name}' is too large.*1000000000000 values of 8 bytes.*at most \d+"):
+        read_table(tmp_path / "a.h5ad")
+
+
+@pytest.mark.parametrize("signature", [b"HEAP", b"TREE", b"SNOD", b"GCOL"])
+def test_damage_ends_in_words(tmp_path, signature):
+    """HDF5 marks the pieces of a file's structure by signatures."""
+    data().write_h5ad(tmp_path / "a.h5ad")
+    whole = (tmp_path / "a.h5ad").read_bytes()
+    assert signature in whole
+    (tmp_path / "a.h5ad").write_bytes(whole.replace(signature, b"----"))
+    with pytest.raises(DataError, match=r"damaged, or no AnnData(.|\n)*to fix"):
+        read_table(tmp_path / "a.h5ad")
 
 
 def test_a_table_has_no_parts(tmp_path):
