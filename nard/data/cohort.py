@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.errors import DataError
 from nard.data.expressions import rows_where
-from nard.data.features import choose_features, one_spelling, wanted_names
+from nard.data.features import choose_features, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient
 from nard.data.pathways import Pathways
@@ -61,26 +61,29 @@ def prepare_omics(
 ) -> Prepared:
     """X (genes) and Y (proteins) of the samples that have both."""
     ledger = Ledger()
-    sides = {}
-    for side, table, key in zip(("inputs", "outputs"), tables, (gene_key, antibody_key), strict=True):
+    asked = {
+        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key),
+        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key),
+    }
+    sides, wanted = {}, {}
+    for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
-        values = _of_cancer(table, cancer, side, files[side], ledger)
-        sides[side] = one_spelling(values, key, side, ledger)
+        spelling, wanted[side] = spelt(table, names, key)
+        sides[side] = one_spelling(_of_cancer(table, cancer, side, files[side], ledger), spelling, side, ledger)
     sides["inputs"], sides["outputs"] = match_samples(
         sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
     )
     covariates = _covariates(files, options["adjust"], sides, ledger)
-    for side, members, option in (("inputs", pathways.genes, "genes"), ("outputs", pathways.proteins, "proteins")):
-        wanted = wanted_names(options[option], members, option)
+    for side in sides:
         # A count of the most variable genes is meant on the scale of the fit, so it comes after the logarithm.
-        if not isinstance(wanted, int):
-            sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
+        if not isinstance(wanted[side], int):
+            sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
         if side == "inputs":
             sides[side] = logged(sides[side], options["log"], side, files[side], ledger)
         sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
-        if isinstance(wanted, int):
+        if isinstance(wanted[side], int):
             sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
-            sides[side] = choose_features(sides[side], wanted, side, files[side], ledger)
+            sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
     return _finished(sides, covariates, options, files, ledger)
 
 

@@ -9,24 +9,44 @@ import pandas as pd
 
 from nard.data.errors import DataError
 from nard.data.ledger import Ledger
-from nard.data.names import antibody_key, gene_key, nearest
+from nard.data.names import nearest
+from nard.data.tables import Table
 from nard.data.unpacking import read_text
 
-__all__ = ["choose_features", "one_spelling", "wanted_names"]
+__all__ = ["choose_features", "one_spelling", "spelt", "wanted_names"]
 
 _MOST_NAMES = 8
 
 
-def one_spelling(values: pd.DataFrame, key: Callable[[str], str], side: str, ledger: Ledger) -> pd.DataFrame:
-    """Columns renamed by ``key``; of several with one key the most complete is kept, the most variable among those."""
-    keys = [key(str(name)) for name in values.columns]
-    if len(set(keys)) == len(keys):
-        return values.set_axis(keys, axis=1)
-    rank = pd.DataFrame({"key": keys, "missing": values.isna().sum().to_numpy(), "spread": -values.var().to_numpy()})
-    best = rank.sort_values(["missing", "spread"], kind="stable").drop_duplicates("key").index.sort_values()
+def spelt(
+    table: Table, wanted: Sequence[str] | int | None, key: Callable[[str], str]
+) -> tuple[list[str], Sequence[str] | int | None]:
+    """A name for each feature of the table, and what is wanted in the same spelling.
+
+    A source spells one feature in several ways, which ``key`` joins. Names of somebody's own, where CD4+ is not CD4-,
+    are joined only to find what is wanted and is not there as it is spelt.
+    """
+    names = [str(name).strip() for name in table.values.columns]
+    sought = [] if wanted is None or isinstance(wanted, int) else wanted
+    if not table.own_names:
+        found, names = [key(name) for name in sought], [key(name) for name in names]
+    else:
+        own = set(names)
+        found = [name if name in own else key(name) for name in sought]
+        known, absent = own.intersection(found), set(found) - own
+        names = [key(name) if name not in known and key(name) in absent else name for name in names]
+    return names, found if sought else wanted
+
+
+def one_spelling(values: pd.DataFrame, names: Sequence[str], side: str, ledger: Ledger) -> pd.DataFrame:
+    """Columns under new names; of several with one name the most complete is kept, the most variable among those."""
+    if len(set(names)) == len(names):
+        return values.set_axis(names, axis=1)
+    rank = pd.DataFrame({"name": names, "missing": values.isna().sum().to_numpy(), "spread": -values.var().to_numpy()})
+    best = rank.sort_values(["missing", "spread"], kind="stable").drop_duplicates("name").index.sort_values()
     lost = [str(values.columns[i]) for i in rank.index.difference(best)]
     ledger.drop(side, "features", lost, "the same feature twice; the most complete, then the most variable, is kept")
-    return values.iloc[:, best].set_axis([keys[i] for i in best], axis=1)
+    return values.iloc[:, best].set_axis([names[i] for i in best], axis=1)
 
 
 def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] | int | None:
@@ -42,8 +62,7 @@ def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] |
             f"config key `preprocessing.{option}`: {choice!r} is neither pathway nor all, and there is no such file.\n"
             "  expected: pathway, all, a file with one name per line" + (", or a number" if option == "genes" else "")
         )
-    key = gene_key if option == "genes" else antibody_key
-    return [key(line) for line in read_text(choice).splitlines() if line.strip()]
+    return [line.strip() for line in read_text(choice).splitlines() if line.strip()]
 
 
 def choose_features(

@@ -56,12 +56,15 @@ class Table:
         Everything that was left out or changed while reading.
     cancers : Series or None
         Cancer of each sample, where the file tells.
+    own_names : bool
+        Whether features are named as somebody liked, not by one of the sources whose spellings are known.
     """
 
     values: pd.DataFrame
     layout: str
     notes: tuple[str, ...]
     cancers: pd.Series | None = None
+    own_names: bool = False
 
 
 def read_table(
@@ -117,7 +120,7 @@ def read_table(
         return _read_folder(path, orientation)
     if is_hdf5(path):
         values, label = read_h5(path, part)
-        return Table(values, f"{label} (samples × features)", ())
+        return Table(values, f"{label} (samples × features)", (), own_names=True)
     if part is not None and path.exists():
         raise file_error(path, f"no HDF5 file, so that it has no part {part!r}", "leave out # and what follows")
     sheet = read_sheet(path)
@@ -245,9 +248,10 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     cancers = None
     if layout.samples_in_rows and in_rows:
         cancers = pd.Series([None if lead[1] in MISSING else lead[1] for lead in leads], samples, dtype=object)
-    kind = "Xena matrix" if header[0] in _XENA and not in_rows else "plain table"
+    xena = header[0] in _XENA and not in_rows
+    kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
-    return Table(table, label, tuple(notes), cancers)
+    return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
 
 
 def _symbols(features: list[str], layout: _Layout, notes: list[str]) -> tuple[np.ndarray, np.ndarray]:

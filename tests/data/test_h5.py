@@ -37,6 +37,7 @@ def test_matrices_of_every_form(tmp_path, form):
     table = read_table(tmp_path / "a.h5ad")
     pd.testing.assert_frame_equal(table.values, EXPECTED)
     assert table.layout == "AnnData (samples × features)"
+    assert table.own_names
 
 
 def test_integers_and_compression(tmp_path):

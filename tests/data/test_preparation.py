@@ -15,7 +15,7 @@ from nard.check import prepare_cohort
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.cohort import prepare_omics
 from nard.data.errors import DataError
-from nard.data.features import choose_features, one_spelling, wanted_names
+from nard.data.features import choose_features, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger, dropped_lines
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, patient, sample_type
 from nard.data.pathways import read_pathways
@@ -466,7 +466,7 @@ def test_of_two_spellings_the_most_complete_then_the_most_variable_is_kept():
     values.iloc[0, 2] = np.nan
     values["EGFR|2"] *= 3
     ledger = Ledger()
-    found = one_spelling(values, gene_key, "inputs", ledger)
+    found = one_spelling(values, [gene_key(name) for name in values], "inputs", ledger)
     assert list(found) == ["TP53", "EGFR"]
     np.testing.assert_array_equal(found["TP53"], values["TP53"])
     np.testing.assert_array_equal(found["EGFR"], values["EGFR|2"])
@@ -511,6 +511,46 @@ def test_names_from_a_file_are_spelt_as_in_the_data(tmp_path):
     assert list(prepared.Y) == ["4EBP1PS65", "BAX", "BAK"]
     assert list(prepared.X) == ["TP53", "MRE11A", "EGFR"]
     assert any("outputs: 1 asked for but not in the file: NOSUCH" in note for note in prepared.ledger.notes)
+
+
+@pytest.mark.parametrize("genes", ["all", 4])
+def test_features_of_a_plain_table_keep_their_names(tmp_path, genes):
+    """Names that are one where antibodies and genes are spelt are two elsewhere."""
+    bacteria = ["k__Bacteria|p__Firmicutes", "k__Bacteria|p__Bacteroidetes", "MRE11", "MRE11A"]
+    cells = ["CD4+", "CD4-", "IL-1", "IL1", "Bcl-2"]
+    samples = [f"patient {i}" for i in range(60)]
+    files = [
+        write(drawn(60, names, seed).set_axis(samples), tmp_path / f"{seed}.tsv", index_label="id")
+        for seed, names in enumerate((bacteria, cells))
+    ]
+    settings, files = settings_of(
+        *files, orientation="samples_in_rows", preprocessing={"genes": genes, "proteins": "all"}
+    )
+    prepared = prepare_cohort(settings, files, read_pathways())
+    assert list(prepared.X) == bacteria
+    assert list(prepared.Y) == cells
+    assert not prepared.ledger.dropped
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "found"),
+    [
+        (None, ["CD4+", "CD4-", "Bcl-2"], None),
+        (7, ["CD4+", "CD4-", "Bcl-2"], 7),
+        (["BCL2", "BAX"], ["CD4+", "CD4-", "BCL2"], ["BCL2", "BAX"]),
+        (["CD4-", "bcl2"], ["CD4+", "CD4-", "BCL2"], ["CD4-", "BCL2"]),
+        (["CD4-", "CD4"], ["CD4", "CD4-", "Bcl-2"], ["CD4-", "CD4"]),
+    ],
+)
+def test_names_of_somebodys_own_are_joined_only_to_be_found(wanted, names, found):
+    own = Table(drawn(5, ["CD4+", "CD4-", " Bcl-2"]), "", (), own_names=True)
+    assert spelt(own, wanted, antibody_key) == (names, found)
+
+
+def test_names_of_a_source_are_joined():
+    table = Table(drawn(5, ["Bcl-2-R-V", "BCL2", "Bak"]), "", ())
+    assert spelt(table, None, antibody_key) == (["BCL2", "BCL2", "BAK"], None)
+    assert spelt(table, ["Bcl-2"], antibody_key) == (["BCL2", "BCL2", "BAK"], ["BCL2"])
 
 
 def test_wanted_names():

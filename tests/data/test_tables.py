@@ -143,6 +143,14 @@ def test_firehose_rppa(write):
     check(read_table(path), "plain table", {A: {"YWHAB|14-3-3_beta": 0.5}})
 
 
+def test_whose_names_are_known(write):
+    """Those of plain tables are not, whichever way round."""
+    assert not read_table(write(f"sample\t{A}\nTP53\t1\n")).own_names
+    assert not read_table(write("Hugo_Symbol,P1\nTP53,1\n")).own_names
+    assert read_table(write(f"sample,TP53\n{A},1\n")).own_names
+    assert read_table(write(f"id,{A}\nTP53,1\n")).own_names
+
+
 def test_entrez_numbers_after_symbols(write):
     check(read_table(write(f"gene_id\t{A}\nTP53|7157\t1\n?|1\t2\n")), "plain table", {A: {"TP53": 1}})
 
