@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nard.validation import check_missing, check_orientation, check_outputs, check_same_samples, column_names
+from nard.validation import (
+    check_magnitudes,
+    check_missing,
+    check_orientation,
+    check_outputs,
+    check_same_samples,
+    column_names,
+)
 
 __all__ = ["CheckedDataMixin"]
 
@@ -31,6 +38,8 @@ class CheckedDataMixin:
         Y = Y[:, None] if self._one_dimensional else Y
         self.feature_labels_ = feature_names or [f"x{i}" for i in range(X.shape[1])]
         self.target_labels_ = target_names or [f"y{i}" for i in range(Y.shape[1])]
+        check_magnitudes(X, self.feature_labels_, "X")
+        check_magnitudes(Y, self.target_labels_, "Y")
         check_outputs(Y, self.target_labels_)
         return X, Y
 

@@ -7,9 +7,19 @@ import numbers
 import numpy as np
 import pandas as pd
 
-__all__ = ["check_missing", "check_orientation", "check_outputs", "check_same_samples", "column_names", "require"]
+__all__ = [
+    "check_magnitudes",
+    "check_missing",
+    "check_orientation",
+    "check_outputs",
+    "check_same_samples",
+    "column_names",
+    "require",
+]
 
 _SHOWN = 5
+# Fits multiply variances, and the fourth power of anything beyond it, or below its inverse, is infinite or zero.
+_LARGEST = 1e75
 
 
 def some(names) -> str:
@@ -78,6 +88,23 @@ def check_same_samples(X, Y) -> None:
         f"X and Y are indexed by different samples (X has {some(X.index[~X.index.isin(Y.index)])}, which Y has not). "
         "Select the shared ones: shared = X.index.intersection(Y.index); X, Y = X.loc[shared], Y.loc[shared]."
     )
+
+
+def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
+    """Finite numbers whose powers are not, and differences whose powers vanish: most likely a code for missing."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    largest = np.maximum(high, -low)
+    with np.errstate(over="ignore"):
+        spread = high - low
+    beyond = (largest > _LARGEST) | ((spread > 0) & (spread < 1 / _LARGEST))
+    if beyond.any():
+        first = int(np.flatnonzero(beyond)[0])
+        raise ValueError(
+            f"{what} has values too large or too small to compute with in {int(beyond.sum())} column(s) "
+            f"({some(np.array(names)[beyond])}), up to {largest[first]:g} in {names[first]!r}; "
+            f"expected: differences from {1 / _LARGEST:g} to {_LARGEST:g}. Correct them, drop them if "
+            "they stand for missing values, or express the columns in other units."
+        )
 
 
 def check_outputs(Y: np.ndarray, names: list[str]) -> None:

@@ -434,6 +434,14 @@ def broken(tables, what):
         X.loc["s3", "gene 2"] = np.nan
     elif what == "inf":
         Y.loc["s3", "protein 1"] = np.inf
+    elif what == "large input":
+        X.loc["s3", "gene 2"] = 1e200
+    elif what == "large output":
+        Y.loc["s3", "protein 1"] = -1e160
+    elif what == "opposite":
+        Y.loc[["s3", "s4"], "protein 1"] = 1.7e308, -1.7e308
+    elif what == "small":
+        X[["gene 2", "gene 3"]] *= 1e-90
     elif what == "constant":
         Y["protein 4"] = 2.5
     elif what == "duplicate":
@@ -459,6 +467,10 @@ def broken(tables, what):
     [
         ("nan", r"X contains NaN or infinity: 1 values in 1 column\(s\) \('gene 2'\), first in row 's3'"),
         ("inf", r"Y contains NaN or infinity.*'protein 1'"),
+        ("large input", r"X has values too large .* 1 column\(s\) \('gene 2'\), up to 1e\+200 in 'gene 2'.*Correct"),
+        ("large output", r"Y has values too large.*up to 1e\+160 in 'protein 1'"),
+        ("opposite", r"Y has values too large.*up to 1\.7e\+308 in 'protein 1'"),
+        ("small", r"X has values too large or too small .* 2 column\(s\) \('gene 2', 'gene 3'\).*in other units"),
         ("constant", r"1 output\(s\) are constant: 'protein 4'. Drop"),
         ("duplicate", "duplicate column names: 'gene 0'"),
         ("rows", "inconsistent numbers of samples"),
@@ -470,8 +482,9 @@ def broken(tables, what):
     ],
 )
 def test_bad_data_is_named(tables, what, message):
-    with pytest.raises(ValueError, match=message):
-        NARD(lam=0.1).fit(*broken(tables, what))
+    for lam in (0.1, "cv"):
+        with pytest.raises(ValueError, match=message):
+            NARD(lam=lam).fit(*broken(tables, what))
 
 
 @pytest.mark.parametrize(
