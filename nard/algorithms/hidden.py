@@ -38,6 +38,8 @@ def count_hidden(residuals: np.ndarray, rng: np.random.Generator) -> int:
     most = min(_MOST, n // 4, m // 4)
     if most < 1 or m < _FEWEST_OUTPUTS:
         return 0
+    # Halves are drawn of sorted samples and outputs, so that their order in the tables is of no account.
+    A = A[np.argsort(np.einsum("ij,ij->i", A, A))][:, np.argsort(np.abs(A).sum(axis=0))]
     halves = int(np.clip(_HALVES * _ENTRIES_ENOUGH // (20 * A.size), 6, _HALVES))
     error = np.mean([_held_out(A, rng, most) for _ in range(halves)], axis=0)
     gained = 1.0 - error[1:] / error[:-1]

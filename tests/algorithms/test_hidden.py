@@ -149,3 +149,17 @@ def test_log_density_with_loadings(k):
     np.testing.assert_allclose(log_density(residuals, omega, inflation, loadings), expected, rtol=1e-10)
     if k == 0:
         np.testing.assert_allclose(log_density(residuals, omega, inflation), expected, rtol=1e-10)
+
+
+def test_the_number_does_not_depend_on_the_order_of_samples_and_outputs():
+    """Factors so weak that the halves decide how many there are."""
+    rng = np.random.default_rng(0)
+    differ = set()
+    for _ in range(10):
+        A = rng.standard_normal((90, 60)) + rng.standard_normal((90, 4)) @ (0.3 * rng.standard_normal((4, 60)))
+        found = count_hidden(A, np.random.default_rng(0))
+        differ.add(found)
+        for _ in range(3):
+            shuffled = A[rng.permutation(90)][:, rng.permutation(60)]
+            assert count_hidden(shuffled, np.random.default_rng(0)) == found
+    assert len(differ) > 1
