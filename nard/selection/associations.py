@@ -7,7 +7,9 @@ network leaves of its residual:
 
 ν_i the degrees of freedom that effects and hidden inputs leave. The input that leads an effect of output i is
 tested in h_i + Xb̄_il, as if that effect were not there. v_i is measured in the samples, not taken from Ω: given
-h_i, a column of X that has nothing to do with the outputs then has its distribution whatever network was fitted.
+h_i, a column of X that has nothing to do with the outputs then has its distribution whatever network was fitted. Not so
+an input that leads an effect: the network was fitted to what the effect leaves, and takes one degree of freedom from
+v_i for every neighbour of the output.
 Where many weak effects that were not found widen the z of all entries, all are divided by what their quartiles say
 (genomic control).
 
@@ -75,7 +77,9 @@ def associations_under_entries(
     noise = np.maximum(np.einsum("ij,ij->j", H, H) / degrees, problem.data.variance_floor)
     squares = np.einsum("ij,ij->j", X, X)
     leads = leads_of(entries)
-    test = collect(_scores(X, H, squares, noise, entries, leads), (problem.d, m), degrees)
+    neighbours = np.count_nonzero(omega, axis=0) - 1
+    wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
+    test = collect(_scores(X, H, squares, noise, wider, entries, leads), (problem.d, m), degrees)
     some = slice(None, None, max(1, problem.d * m // _ENOUGH))
     sample = test.weight[some] / test.sd[some]
     low, high = np.percentile(sample, [25, 75])
@@ -90,8 +94,8 @@ def associations_under_entries(
     return _input_test(problem, omega, entries, test), test
 
 
-def _scores(X, H, squares, noise, entries, leads):
-    """(where, weight, sd) of some inputs at a time."""
+def _scores(X, H, squares, noise, wider, entries, leads):
+    """(where, weight, sd) of some inputs at a time; ``wider`` enlarges the leads' sd."""
     longest = squares.max(initial=0.0)
     usable = squares > 1e-12 * longest
     by_chunk: dict[int, list] = {}
@@ -100,12 +104,12 @@ def _scores(X, H, squares, noise, entries, leads):
         by_chunk.setdefault(lead.feature // size, []).append((lead, at))
     for where in chunks(X.shape[1]):
         safe = np.where(usable[where], squares[where], 1.0)
-        weight = (X[:, where].T @ H) / safe[:, None]
+        weight, sd = (X[:, where].T @ H) / safe[:, None], np.sqrt(noise / safe[:, None])
         for lead, at in by_chunk.get(where.start // size, ()):
             index, mean = entries.effect(lead.target, at)
-            x = X[:, lead.feature]
-            weight[lead.feature - where.start, lead.target] += x @ (X[:, index] @ mean) / squares[lead.feature]
-        sd = np.sqrt(noise / safe[:, None])
+            x, at = X[:, lead.feature], (lead.feature - where.start, lead.target)
+            weight[at] += x @ (X[:, index] @ mean) / squares[lead.feature]
+            sd[at] *= wider[lead.target]
         weight[~usable[where]] = 0.0
         sd[~usable[where]] = np.inf
         yield where, weight, sd
