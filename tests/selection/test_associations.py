@@ -146,7 +146,7 @@ def test_qvalues_by_hand():
     # Weighted: 0.0002, 0.4, 1 (capped), 0.005, 0.45; five tests.
     expected = [[0.001, 0.5625], [0.002, 1.0], [0.0125, 0.5625]]
     np.testing.assert_allclose(test.qvalues(), expected, rtol=1e-6)
-    # The surest name is wrong with 2 %, the two of them with 11 % on average.
+    # Two names are wrong with 31 % on average; the surer one is more probable than not.
     named = replace(test, leads=(Lead(2, 0, 0.4, np.zeros(0, int)), Lead(0, 0, 0.98, np.zeros(0, int))))
     expected[2][0] = (0.02 + 0.6) / 2
     np.testing.assert_allclose(named.qvalues(), expected, rtol=1e-6)
