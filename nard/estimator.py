@@ -153,8 +153,12 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         The parts that predict.
     n_hidden_ : int
         Hidden inputs of the model that predicts; it may do without those that the findings are adjusted for.
+    tails_ : float
+        Degrees of freedom of the multivariate t that is the predictive density, infinite if it is normal. It is a t
+        where held-out samples say so clearly, never with ``relevance="inputs", hidden=0`` (the paper's model) nor
+        without any cross-validation.
     scores_ : DataFrame or None
-        Held-out log-likelihood and R² of the models tried, if there was a choice or λ was cross-validated.
+        Held-out log-likelihood, R² and tails of the models tried, if there was a choice or λ was cross-validated.
     cautions_ : list of dict
         What speaks against trusting the findings, as codes with numbers; each was a warning of the fit, too.
     feature_labels_, target_labels_ : list of str
@@ -253,12 +257,13 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
 
-        settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs())
+        paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
+        settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), normal=paper)
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
-            parts, lams = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
+            parts, lams, tails = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
             joint = {
                 each: fit_joint(
@@ -277,7 +282,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
             shown = {
                 each: prediction(models[each], data, one.problem, one.state, one.entries) for each, one in joint.items()
             }
-            self._keep_model(shown[parts], models[parts], joint[parts], parts)
+            self._keep_model(replace(shown[parts], tails=tails), models[parts], joint[parts], parts)
             self._keep_findings(data, shown[tested], models[tested], joint[tested], tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
             edges = parts if parts.inputs and parts.hidden == tested.hidden else tested
@@ -327,7 +332,10 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         return (mean[:, 0], std[:, 0]) if self._one_dimensional else (mean, std)
 
     def log_likelihood(self, X, Y):
-        """Mean log density per sample under the predictive density N(prediction, V(1 + xᵀΣx) + LᵀL).
+        """Mean log density per sample under the predictive density.
+
+        It is normal, or a multivariate t with ``tails_`` degrees of freedom, with the prediction for its mean and the
+        covariance V(1 + xᵀΣx) + LᵀL.
 
         Parameters
         ----------
@@ -501,7 +509,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         return models, list(models), tested
 
     def _tune(self, features, Y, models, predicting, settings, cov_prior, seed, watch):
-        """Sets lam_, lam_path_ and scores_; returns the parts that predict, and every model's λ."""
+        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails."""
         self.lam_path_, self.scores_ = None, None
         by_rule = isinstance(self.lam, str)
         paths, lams, validations = {}, {}, {}
@@ -534,13 +542,14 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                         "score": one.score,
                         "r2": one.r2,
                         "lam": one.lam,
+                        "tails": one.tails,
                         "chosen": parts == chosen,
                     }
                     for parts, one in scored.items()
                 ]
             )
         self.lam_, self.lam_path_ = lams[chosen], paths.get(chosen)
-        return chosen, lams
+        return chosen, lams, scored[chosen].tails if scored else np.inf
 
     def _keep_model(self, shown, preparation, joint, parts):
         """What predicts, in the units of the data."""
@@ -553,6 +562,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
+        self.tails_ = shown.tails
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
         self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)

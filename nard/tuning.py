@@ -1,10 +1,13 @@
 """The choice of λ, and of the parts of the model, by held-out likelihood; or of λ by eBIC.
 
-Cross-validation scores the held-out fold under the predictive density N((U + B̄)x, V(1 + xᵀΣx) + LᵀL), without the
-penalty (the score printed in the paper adds it and is computed on the training folds, which always picks the
+Cross-validation scores the held-out fold under the normal predictive density N((U + B̄)x, V(1 + xᵀΣx) + LᵀL), without
+the penalty (the score printed in the paper adds it and is computed on the training folds, which always picks the
 smallest λ). The folds walk one path of λ together, from the largest down, each fit starting from its last; they
 stop once the score has fallen for a while. The path is always walked by Sequential NARD, whatever the method of the
 final fit, with the effects of the entry-wise part and the hidden inputs as the preparation left them.
+
+At the λ of the best score a multivariate t of the same mean and covariance is tried too. It predicts, with the degrees of
+freedom of the highest density, where it is clearly better than the normal density (two standard errors).
 
 Among the models that are tried, the first is taken whose score is not clearly below the best (two standard errors), of
 those whose predictions are not clearly worse than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by
@@ -23,7 +26,7 @@ from nard.algorithms import Data, RoughPass, State, starting_state
 from nard.algorithms.evidence import posterior
 from nard.algorithms.joint import Preparation, prediction, prepare
 from nard.algorithms.sequential import fit_sequential
-from nard.covariance import log_determinant
+from nard.covariance import density_at, log_determinant
 from nard.priors import AlphaPrior, make_covariance_prior
 from nard.progress import SILENT, Watch
 from nard.scaling import Scaler
@@ -41,8 +44,9 @@ _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
 # Of the best R², what a model of a higher likelihood may fall short of it.
 _WORSE = 0.005
-# Standard errors by which a model must be better than a simpler one.
+# Standard errors by which a model must be better than a simpler one, and a t than the normal density.
 _CLEARLY = 2.0
+_TAILS = np.geomspace(2.5, 200.0, 40)
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,16 @@ class Parts:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit needs besides the data, λ and the parts; ``own`` as in :class:`nard.algorithms.entries.Prior`."""
+    """What a fit needs besides the data, λ and the parts; ``own`` as in :class:`nard.algorithms.entries.Prior`.
+
+    ``normal`` rules out that the predictive density has heavier tails.
+    """
 
     alpha_prior: AlphaPrior
     cov_prior: tuple | None
     standardize: bool
     own: np.ndarray
+    normal: bool
 
 
 class _Fold:
@@ -87,15 +95,19 @@ class _Fold:
         self.watch = watch
         self.state: State | None = None
 
-    def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Fits at the next λ; the held-out samples' log densities and squared errors, in units of the data."""
+    def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Fits at the next λ; the held-out samples' distances, log determinants and squared errors.
+
+        Log determinants are those in units of the data.
+        """
         prepared = self.preparation
         problem = prepared.problem(self._rest, self._extra, lam, self.settings.alpha_prior, self.cov_prior)
         start = self.state or starting_state(problem, prepared.rough, "sequential", _PATH_TOL)
         self.state = fit_sequential(problem, start, tol=_PATH_TOL, watch=self.watch).state
         predicted = prediction(prepared, self.data, problem, self.state, prepared.entries)
-        density = predicted.log_density(self.X_test, self.Y_test) - np.log(self.y_scale).sum()
-        return density, (self.Y_test - self.X_test @ predicted.coef) ** 2
+        square, logdet = predicted.distances(self.X_test, self.Y_test)
+        logdet = logdet + 2.0 * np.log(self.y_scale).sum()
+        return square, logdet, (self.Y_test - self.X_test @ predicted.coef) ** 2
 
 
 def fixed_rng() -> np.random.Generator:
@@ -110,12 +122,16 @@ def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Validation:
-    """The path with its scores, the chosen λ, and there the held-out samples' scores and their R²."""
+    """The path with its scores, the chosen λ, and there the held-out samples' scores, their R² and their tails.
+
+    ``tails`` are the degrees of freedom of the t density that the scores are of, infinite if they are of the normal one.
+    """
 
     path: pd.DataFrame
     lam: float
     scores: np.ndarray
     r2: float
+    tails: float
 
     @property
     def score(self) -> float:
@@ -134,10 +150,11 @@ def cross_validate(
     spread = sum(float((fold.Y_test**2).sum()) for fold in folds)
     rows, best, since_best = [], None, 0
     for lam in lams:
-        scores, errors = zip(*(fold.advance(lam) for fold in folds), strict=True)
+        squares, logdets, errors = zip(*(fold.advance(lam) for fold in folds), strict=True)
         if watch.stopped:
             break
-        every = np.concatenate(scores)
+        held_out = np.concatenate(squares), np.concatenate(logdets), Y.shape[1]
+        every = density_at(*held_out)
         rows.append(
             {
                 "lam": lam,
@@ -150,12 +167,26 @@ def cross_validate(
         watch.lam(rows[-1])
         if best is None or rows[-1]["score"] > best[1].mean():
             r2 = 1.0 - sum(float(error.sum()) for error in errors) / max(spread, 1e-300)
-            best, since_best = (float(lam), every, r2), 0
+            best, since_best = (float(lam), every, r2, held_out), 0
         else:
             since_best += 1
             if since_best >= _PATIENCE or rows[-1]["score"] < best[1].mean() - rows[-1]["standard_error"]:
                 break
-    return None if best is None else Validation(_with_choice(rows, best[0]), *best)
+    if best is None:
+        return None
+    lam, scores, r2, held_out = best
+    scores, tails = (scores, np.inf) if settings.normal else with_tails(scores, *held_out)
+    return Validation(_with_choice(rows, lam), lam, scores, r2, tails)
+
+
+def with_tails(normal: np.ndarray, square: np.ndarray, logdet: np.ndarray, m: int) -> tuple[np.ndarray, float]:
+    """Held-out log densities and degrees of freedom of the best t, or the ``normal`` ones unless it is clearly better."""
+    scores = [density_at(square, logdet, m, nu) for nu in _TAILS]
+    best = int(np.argmax([one.mean() for one in scores]))
+    gained = scores[best] - normal
+    if gained.mean() > _CLEARLY * gained.std() / np.sqrt(len(gained)):
+        return scores[best], float(_TAILS[best])
+    return normal, np.inf
 
 
 def best_of(validations: dict[Parts, Validation]) -> Parts:

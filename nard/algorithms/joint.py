@@ -23,13 +23,14 @@ from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.rough import RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
-from nard.covariance import log_density
+from nard.covariance import density_at, distances
 from nard.priors import AlphaPrior, CovariancePrior
 from nard.progress import SILENT, Watch
 
 __all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
 
-_ROUNDS = 3
+# Rounds of B, U and F in turn, without hidden inputs and with them.
+_ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
@@ -95,7 +96,10 @@ class JointFit:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predictive density N((U + B̄)x, (1 + xᵀΣx)V + LᵀL) of a fitted model, in its own units.
+    """The predictive density of a fitted model, in its own units: of mean (U + B̄)x and covariance (1 + xᵀΣx)V + LᵀL.
+
+    It is normal, or a multivariate t with ``tails`` degrees of freedom if these are finite: samples differ in quality,
+    and the residuals of a poor one are large together.
 
     ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
     variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
@@ -111,6 +115,7 @@ class Prediction:
     precision: np.ndarray
     loadings: np.ndarray
     columns: ColumnCovariance
+    tails: float = np.inf
 
     @cached_property
     def coef(self) -> np.ndarray:
@@ -120,9 +125,12 @@ class Prediction:
         """1 + xᵀΣx of every row."""
         return 1.0 + self.columns.variance(X)
 
+    def distances(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every sample's squared distance from its prediction, and the log determinant of its covariance."""
+        return distances(residuals_of(X, Y, self.coef), self.precision, self.inflation(X), self.loadings)
+
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        residuals = residuals_of(X, Y, self.coef)
-        return log_density(residuals, self.precision, self.inflation(X), self.loadings)
+        return density_at(*self.distances(X, Y), Y.shape[1], self.tails)
 
 
 def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
@@ -175,14 +183,14 @@ def prepare(
     n, m = data.Y.shape
     lengths = np.einsum("ij,ij->j", data.X, data.X)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
-    rotated, last, prior = data, _ROUNDS - 1, None
-    for turn in range(_ROUNDS):
+    rotated, prior = data, None
+    for turn in range(_ROUNDS_WITH_HIDDEN):
         if with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
         rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
         rough = RoughPass(rest, cov_prior, watch, with_inputs)
-        if turn == last or watch.stopped:
+        if turn == (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0

@@ -1,11 +1,21 @@
-"""Gaussian densities and the graphical lasso."""
+"""Densities and the graphical lasso."""
 
 from nard.covariance.columns import linear_terms
-from nard.covariance.gaussian import inverse_and_logdet, inverse_spd, log_density, log_determinant, solve_spd
+from nard.covariance.gaussian import (
+    density_at,
+    distances,
+    inverse_and_logdet,
+    inverse_spd,
+    log_density,
+    log_determinant,
+    solve_spd,
+)
 from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
 
 __all__ = [
     "GraphicalLassoResult",
+    "density_at",
+    "distances",
     "glasso_objective",
     "graphical_lasso",
     "inverse_and_logdet",

@@ -1,4 +1,4 @@
-"""Log determinants, inverses and Gaussian densities of symmetric positive definite matrices.
+"""Log determinants, inverses and densities of symmetric positive definite matrices.
 
 NumPy and SciPy each bring a linear algebra library with threads of its own, which wait busily for more work for some
 milliseconds after every call. Calls to one right after the other therefore compete for the cores, which at small sizes
@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.special import gammaln
 
 from nard.covariance.memory import matrices
 
-__all__ = ["inverse_and_logdet", "inverse_spd", "log_density", "log_determinant", "solve_spd"]
+__all__ = [
+    "density_at",
+    "distances",
+    "inverse_and_logdet",
+    "inverse_spd",
+    "log_density",
+    "log_determinant",
+    "solve_spd",
+]
 
 # From this size on SciPy's factors and inverses, up to three times quicker than NumPy's, are worth the change.
 _LARGE = 400
@@ -66,10 +75,10 @@ def solve_spd(A: np.ndarray, inverse: np.ndarray, B: np.ndarray) -> np.ndarray:
     return solution
 
 
-def log_density(
+def distances(
     residuals: np.ndarray, precision: np.ndarray, inflation: np.ndarray, loadings: np.ndarray | None = None
-) -> np.ndarray:
-    """ln N(residual; 0, inflation·Ω⁻¹ + LᵀL) of every sample; ``loadings`` L are k×m.
+) -> tuple[np.ndarray, np.ndarray]:
+    """δ = eᵀS⁻¹e and ln|S| of every sample's residual e, S = inflation·Ω⁻¹ + LᵀL; ``loadings`` L are k×m.
 
     With LΩLᵀ = UDUᵀ and f the inflation, |fΩ⁻¹ + LᵀL| = fᵐ|Ω⁻¹| Π(1 + D/f), and the residual's square in it is
     eᵀΩe/f − Σ (UᵀLΩe)²/(f² + fD).
@@ -77,12 +86,35 @@ def log_density(
     m = residuals.shape[1]
     weighted = residuals @ precision
     square = np.einsum("ij,ij->i", weighted, residuals) / inflation
-    constant = log_determinant(precision) - m * np.log(2.0 * np.pi)
-    logdet = m * np.log(inflation)
+    logdet = m * np.log(inflation) - log_determinant(precision)
     if loadings is not None and len(loadings):
         D, U = np.linalg.eigh(loadings @ precision @ loadings.T)
         along = weighted @ loadings.T @ U
         f = np.asarray(inflation)[:, None]
         square = square - (along**2 / (f**2 + f * D)).sum(axis=1)
         logdet = logdet + np.log1p(D / f).sum(axis=1)
-    return 0.5 * (constant - logdet - square)
+    return square, logdet
+
+
+def density_at(square: np.ndarray, logdet: np.ndarray, m: int, tails: float = np.inf) -> np.ndarray:
+    """ln density of m values at the distance δ = ``square`` under N(0, S), or under a multivariate t of covariance S.
+
+    With ν = ``tails`` > 2 degrees of freedom the t is that of the scale matrix S(ν − 2)/ν:
+
+        lnΓ((ν + m)/2) − lnΓ(ν/2) − ½m ln(π(ν − 2)) − ½ln|S| − ½(ν + m) ln(1 + δ/(ν − 2)).
+    """
+    if np.isinf(tails):
+        return -0.5 * (m * np.log(2.0 * np.pi) + logdet + square)
+    constant = gammaln(0.5 * (tails + m)) - gammaln(0.5 * tails) - 0.5 * m * np.log(np.pi * (tails - 2.0))
+    return constant - 0.5 * logdet - 0.5 * (tails + m) * np.log1p(square / (tails - 2.0))
+
+
+def log_density(
+    residuals: np.ndarray,
+    precision: np.ndarray,
+    inflation: np.ndarray,
+    loadings: np.ndarray | None = None,
+    tails: float = np.inf,
+) -> np.ndarray:
+    """ln density of every sample under :func:`density_at` with S = inflation·Ω⁻¹ + LᵀL."""
+    return density_at(*distances(residuals, precision, inflation, loadings), residuals.shape[1], tails)

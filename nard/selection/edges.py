@@ -10,7 +10,9 @@ which leaves the errors ε_i = e_i − Σ_k β_ik e_k with covariance R = (I −
 
     T_ij = −(R_ij + R_ii β_ji + R_jj β_ij)
 
-is free of it and estimates ω_ij/(ω_ii ω_jj). Normal residuals have
+is free of it and estimates ω_ij/(ω_ii ω_jj). What is left is of the order sλ², s the number of an output's neighbours,
+against a standard error of n^−½: the larger c, the less of an edge is regressed away with its neighbours, as long as
+s·c²·ln m / n^½ is small. Normal residuals have
 
     Var T_ij = R_ii R_jj (1 + ρ_ij²)/n,    ρ_ij² = β_ij² R_jj/R_ii,
 
@@ -38,8 +40,10 @@ from nard.selection.weights import tail_weights
 
 __all__ = ["EdgeTest", "edge_test"]
 
-# c: with less, edges are regressed away; with more, the bias left in T makes false ones in dense networks.
-_PENALTY = 1.1
+# c, least and most, and the largest s·c²·ln m/n^½ in between: with less, edges are regressed away; with more, the bias
+# left in T makes false ones in dense networks.
+_PENALTY = (1.1, 1.3)
+_BIAS = 1.6
 # Of the coefficients, which are of the order of one.
 _TOL = 1e-6
 _MAX_PASSES = 1000
@@ -82,9 +86,11 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
         return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
     sd = np.sqrt(np.diag(covariance))
     units = np.outer(sd, sd)
-    lam = _PENALTY * np.sqrt(np.log(m) / degrees)
     S, scale, weighted = covariance / units, _scale(residuals), residuals
+    lam = _PENALTY[0] * np.sqrt(np.log(m) / degrees)
     fit = _Nodewise(S, lam, np.zeros((m, m)))
+    lam *= _penalty(fit.neighbours, m, degrees) / _PENALTY[0]
+    fit = _Nodewise(S, lam, fit.B)
     factor, nu = 1.0, np.inf
     for _ in range(_WEIGHTINGS):
         tails = tail_weights(residuals / scale, fit.network(_NOTICED / np.sqrt(degrees)), S)
@@ -122,6 +128,11 @@ class _Nodewise:
         self.variance = 1.0 + np.maximum(squared, squared.T)
 
     @property
+    def neighbours(self) -> float:
+        """How many others an output is regressed on, on average."""
+        return self._sparse.nnz / len(self.B)
+
+    @property
     def precision(self) -> np.ndarray:
         return self.partial / self._root
 
@@ -141,6 +152,11 @@ class _Nodewise:
             if np.isfinite(log_determinant(theta)):
                 return theta
             off *= 0.5
+
+
+def _penalty(neighbours: float, m: int, degrees: float) -> float:
+    """c, with ``neighbours`` s found at the least c."""
+    return float(np.clip(np.sqrt(_BIAS * np.sqrt(degrees) / (max(neighbours, 1e-3) * np.log(m))), *_PENALTY))
 
 
 def _scale(residuals: np.ndarray) -> np.ndarray:
