@@ -103,6 +103,10 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     own : mapping or None, default=None
         Output → inputs that belong to it, as genes do to their protein; such pairs are a family of findings of
         their own. None: inputs of the same name as the output.
+    tails : float, None or "auto", default="auto"
+        Degrees of freedom, above 2, of the multivariate t that is the predictive density; None: it is normal. "auto":
+        those that held-out samples want, if they clearly want any; normal in the paper's model (``relevance="inputs",
+        hidden=0``) and where nothing else is cross-validated.
     standardize : bool, default=True
         Scale the columns of X and Y to unit variance for the fit. They are always centred.
     tol : float, default=1e-4
@@ -153,10 +157,8 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         The parts that predict.
     n_hidden_ : int
         Hidden inputs of the model that predicts; it may do without those that the findings are adjusted for.
-    tails_ : float
-        Degrees of freedom of the multivariate t that is the predictive density, infinite if it is normal. It is a t
-        where held-out samples say so clearly, never with ``relevance="inputs", hidden=0`` (the paper's model) nor
-        without any cross-validation.
+    tails_ : float or None
+        Degrees of freedom of the predictive density, None if it is normal.
     scores_ : DataFrame or None
         Held-out log-likelihood, R² and tails of the models tried, if there was a choice or λ was cross-validated.
     cautions_ : list of dict
@@ -200,6 +202,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         relevance="auto",
         hidden="auto",
         own=None,
+        tails="auto",
         standardize=True,
         tol=1e-4,
         max_iter=500,
@@ -217,6 +220,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.relevance = relevance
         self.hidden = hidden
         self.own = own
+        self.tails = tails
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
@@ -257,8 +261,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
 
-        paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
-        settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), normal=paper)
+        settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
@@ -432,6 +435,9 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         automatic = isinstance(self.hidden, str) and self.hidden == "auto"
         require(number or automatic, "hidden", self.hidden, 'an integer ≥ 0 or "auto"')
         require(self.own is None or isinstance(self.own, Mapping), "own", self.own, "None or a mapping output → inputs")
+        degrees = not isinstance(self.tails, str) and is_number(self.tails) and self.tails > 2
+        known = self.tails is None or (isinstance(self.tails, str) and self.tails == "auto")
+        require(degrees or known, "tails", self.tails, 'a number > 2, None or "auto"')
         require(isinstance(self.standardize, bool | np.bool_), "standardize", self.standardize, "True or False")
         unused = self.kernel is None and self.kernel_params
         require(not unused, "kernel_params", self.kernel_params, "None while kernel is None")
@@ -478,6 +484,13 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         for row, inputs in zip(table, listed, strict=True):
             row[: len(inputs)] = sorted(set(inputs)) + [-1] * (len(inputs) - len(set(inputs)))
         return table
+
+    def _given_tails(self) -> float | None:
+        """As :class:`nard.tuning.Settings` has them."""
+        if not isinstance(self.tails, str):
+            return np.inf if self.tails is None else float(self.tails)
+        paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
+        return np.inf if paper else None
 
     def _models(self, data, cov_prior, settings, watch):
         """The models to try, prepared; those of them that may predict, and the one under which findings are tested."""
@@ -549,7 +562,8 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
                 ]
             )
         self.lam_, self.lam_path_ = lams[chosen], paths.get(chosen)
-        return chosen, lams, scored[chosen].tails if scored else np.inf
+        tails = np.inf if settings.tails is None else settings.tails
+        return chosen, lams, scored[chosen].tails if scored else tails
 
     def _keep_model(self, shown, preparation, joint, parts):
         """What predicts, in the units of the data."""
@@ -562,7 +576,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
-        self.tails_ = shown.tails
+        self.tails_ = float(shown.tails) if np.isfinite(shown.tails) else None
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
         self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)

@@ -48,7 +48,7 @@ def _nard(variant: str) -> Method:
         "nard.estimator.NARD",
         {"method": variant},
         ("lam", "relevance", "hidden"),
-        {"lam": "lam_", "relevance": "relevance_", "hidden": "n_hidden_"},
+        {"lam": "lam_", "relevance": "relevance_", "hidden": "n_hidden_", "tails": "tails_"},
     )
 
 
@@ -100,4 +100,4 @@ def settings_of_tests(name: str, model) -> dict:
 
 
 def _plain(value):
-    return value if isinstance(value, str | int) else float(value)
+    return value if value is None or isinstance(value, str | int) else float(value)

@@ -6,8 +6,8 @@ smallest λ). The folds walk one path of λ together, from the largest down, eac
 stop once the score has fallen for a while. The path is always walked by Sequential NARD, whatever the method of the
 final fit, with the effects of the entry-wise part and the hidden inputs as the preparation left them.
 
-At the λ of the best score a multivariate t of the same mean and covariance is tried too. It predicts, with the degrees of
-freedom of the highest density, where it is clearly better than the normal density (two standard errors).
+At the λ of the best score a multivariate t of the same mean and covariance is tried too. It predicts, with the degrees
+of freedom of the highest density, where it is clearly better than the normal density (two standard errors).
 
 Among the models that are tried, the first is taken whose score is not clearly below the best (two standard errors), of
 those whose predictions are not clearly worse than the best: V(1 + xᵀΣx) may buy likelihood for poor predictions by
@@ -67,14 +67,14 @@ class Parts:
 class Settings:
     """What a fit needs besides the data, λ and the parts; ``own`` as in :class:`nard.algorithms.entries.Prior`.
 
-    ``normal`` rules out that the predictive density has heavier tails.
+    ``tails`` are the predictive density's degrees of freedom, infinite if it is normal, None if they are to be chosen.
     """
 
     alpha_prior: AlphaPrior
     cov_prior: tuple | None
     standardize: bool
     own: np.ndarray
-    normal: bool
+    tails: float | None
 
 
 class _Fold:
@@ -124,7 +124,7 @@ def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
 class Validation:
     """The path with its scores, the chosen λ, and there the held-out samples' scores, their R² and their tails.
 
-    ``tails`` are the degrees of freedom of the t density that the scores are of, infinite if they are of the normal one.
+    ``tails`` are the degrees of freedom of the density that the scores are of, infinite if it is the normal one.
     """
 
     path: pd.DataFrame
@@ -174,19 +174,18 @@ def cross_validate(
                 break
     if best is None:
         return None
-    lam, scores, r2, held_out = best
-    scores, tails = (scores, np.inf) if settings.normal else with_tails(scores, *held_out)
-    return Validation(_with_choice(rows, lam), lam, scores, r2, tails)
+    lam, _, r2, held_out = best
+    tails = best_tails(*held_out) if settings.tails is None else settings.tails
+    return Validation(_with_choice(rows, lam), lam, density_at(*held_out, tails), r2, tails)
 
 
-def with_tails(normal: np.ndarray, square: np.ndarray, logdet: np.ndarray, m: int) -> tuple[np.ndarray, float]:
-    """Held-out log densities and degrees of freedom of the best t, or the ``normal`` ones unless it is clearly better."""
-    scores = [density_at(square, logdet, m, nu) for nu in _TAILS]
-    best = int(np.argmax([one.mean() for one in scores]))
-    gained = scores[best] - normal
-    if gained.mean() > _CLEARLY * gained.std() / np.sqrt(len(gained)):
-        return scores[best], float(_TAILS[best])
-    return normal, np.inf
+def best_tails(square: np.ndarray, logdet: np.ndarray, m: int) -> float:
+    """Degrees of freedom of the t of highest held-out density; infinite unless it is clearly better than the normal."""
+    normal = density_at(square, logdet, m)
+    gained = [density_at(square, logdet, m, nu) - normal for nu in _TAILS]
+    best = int(np.argmax([one.mean() for one in gained]))
+    clearly = gained[best].mean() > _CLEARLY * gained[best].std() / np.sqrt(len(normal))
+    return float(_TAILS[best]) if clearly else np.inf
 
 
 def best_of(validations: dict[Parts, Validation]) -> Parts:

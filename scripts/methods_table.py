@@ -32,7 +32,9 @@ if __name__ == "__main__":
                 {
                     "cohort": cohort,
                     "method": method,
-                    "chosen": ", ".join(f"{name} = {_shown(value)}" for name, value in fit["tuned"].items()),
+                    "chosen": ", ".join(
+                        f"{name} = {_shown(value)}" for name, value in fit["tuned"].items() if value is not None
+                    ),
                     **fit["found"],
                     "jaccard_associations": with_reference(jaccard, cohort, method, reference, "associations"),
                     "jaccard_edges": with_reference(jaccard, cohort, method, reference, "edges"),

@@ -96,7 +96,7 @@ class JointFit:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predictive density of a fitted model, in its own units: of mean (U + B̄)x and covariance (1 + xᵀΣx)V + LᵀL.
+    """The predictive density of a fitted model, in its own units: mean (U + B̄)x, covariance (1 + xᵀΣx)V + LᵀL.
 
     It is normal, or a multivariate t with ``tails`` degrees of freedom if these are finite: samples differ in quality,
     and the residuals of a poor one are large together.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from problems import standardised
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 
 from nard.algorithms.evidence import Data
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
@@ -149,6 +149,27 @@ def test_log_density_with_loadings(k):
     np.testing.assert_allclose(log_density(residuals, omega, inflation, loadings), expected, rtol=1e-10)
     if k == 0:
         np.testing.assert_allclose(log_density(residuals, omega, inflation), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("tails", [2.5, 8.0, 200.0])
+@pytest.mark.parametrize("k", [0, 2])
+def test_log_density_with_heavy_tails(k, tails):
+    """A multivariate t of the same covariance; with many degrees of freedom it is normal."""
+    rng = np.random.default_rng(k)
+    omega = make_precision(6, 0.5, rng)
+    loadings, inflation = rng.standard_normal((k, 6)), rng.uniform(1.0, 3.0, 5)
+    residuals = 2.0 * rng.standard_normal((5, 6))
+    covariances = [f * np.linalg.inv(omega) + loadings.T @ loadings for f in inflation]
+    expected = [
+        multivariate_t(shape=S * (tails - 2.0) / tails, df=tails).logpdf(e)
+        for S, e in zip(covariances, residuals, strict=True)
+    ]
+    np.testing.assert_allclose(log_density(residuals, omega, inflation, loadings, tails), expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        log_density(residuals, omega, inflation, loadings, 1e7),
+        log_density(residuals, omega, inflation, loadings),
+        rtol=1e-4,
+    )
 
 
 def test_the_number_does_not_depend_on_the_order_of_samples_and_outputs():

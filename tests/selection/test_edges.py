@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kstest
 
 from nard.selection import edge_test, qvalues
-from nard.selection.edges import _Nodewise
+from nard.selection.edges import _Nodewise, _penalty
 from nard.selection.weights import tail_weights
 from nard.simulate import draw_residuals, make_precision
 
@@ -154,9 +154,12 @@ def test_regressions_meet_their_optimality_conditions(lam):
 
 
 def test_estimates_by_hand():
-    """One lasso coefficient each for two outputs, β = r − λ: T, its variance and the precision follow."""
+    """One lasso coefficient each for two outputs, β = r − λ: T, its variance and the precision follow.
+
+    With one neighbour each and fifty degrees of freedom c is the largest there is.
+    """
     r, n, sd = 0.6, 50.0, np.array([2.0, 5.0])
-    beta = r - 1.1 * np.sqrt(np.log(2) / n)
+    beta = r - 1.3 * np.sqrt(np.log(2) / n)
     left = 1 - 2 * beta * r + beta**2
     covariance_of_errors = r - 2 * beta + beta**2 * r
     partial = -(covariance_of_errors / left + 2 * beta)
@@ -164,6 +167,16 @@ def test_estimates_by_hand():
     test = edge_test(S, n, np.zeros((50, 2)))
     assert test.z[0, 1] == pytest.approx(partial * np.sqrt(n / (1 + beta**2)), rel=1e-6)
     np.testing.assert_allclose(test.precision * np.outer(sd, sd), np.array([[1, partial], [partial, 1]]) / left)
+
+
+def test_the_penalty_is_as_large_as_its_bias_allows():
+    sparse, dense, fewer, more = (_penalty(s, 50, n) for s, n in ((2.0, 300), (7.0, 300), (6.0, 100), (6.0, 1200)))
+    assert sparse == more == 1.3
+    assert dense == fewer == 1.1
+    between = _penalty(4.5, 76, 300.0)
+    assert 1.1 < between < 1.3
+    assert 4.5 * between**2 * np.log(76) / np.sqrt(300) == pytest.approx(1.6)
+    assert _penalty(0.0, 2, 1.0) == 1.3  # nothing is regressed on anything
 
 
 @pytest.mark.parametrize(("m", "n"), [(5, 60), (40, 60)])
