@@ -14,8 +14,8 @@ from joblib import Parallel, delayed
 
 from nard import NARD
 from nard.algorithms import METHODS, Data, RoughPass, State, minimise
-from nard.priors import make_alpha_prior, make_covariance_prior
-from nard.scaling import Scaler
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
+from nard.estimator.scaling import Scaler
 from nard.simulate import make_regression
 
 # name: (d, m, N), fraction of relevant inputs, density of their columns, edge probability

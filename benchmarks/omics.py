@@ -229,8 +229,8 @@ def show_cptac():
 
 def real_cohort(cancer):
     """All genes and all proteins of a TCGA cohort."""
-    from nard.config import validated
     from nard.experiments.datasets import _prepared
+    from nard.project.config import validated
 
     folder = real_data_folder() / "tcga" / cancer
     files = {"inputs": str(folder / "mrna.tsv.gz"), "outputs": str(folder / "rppa.tsv.gz")}

@@ -22,9 +22,9 @@ from nard import NARD, graphical_lasso
 from nard.algorithms import Data, make_problem
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import empty_state, update_network
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.covariance import glasso_objective
 from nard.experiments.datasets import load_prices, share_windows
-from nard.priors import make_alpha_prior, make_covariance_prior
 from nard.simulate import make_precision, make_regression
 
 # The paper's model.

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import yaml
 from mkdocs.structure.files import File
 
-from nard.config import resolve, schema
+from nard.project.config import resolve, schema
 
 _PLACE = re.compile(r"^<!-- generated: ([a-z_]+) -->$", re.MULTILINE)
 _OUTSIDE = re.compile(r"\[[^\]]+\]\(\.\./([^)]+)\)")
@@ -151,7 +151,7 @@ def _example():
     from nard.data.pathways import read_pathways
     from nard.data.simulated import simulate_omics
     from nard.data.tables import Table
-    from nard.results import node_table
+    from nard.fits.results import node_table
 
     pathways = read_pathways().restricted(_EXAMPLE["pathways"])
     made = simulate_omics(pathways, "EXAMPLE", _EXAMPLE["samples"], 0, [], _EXAMPLE["seed"]).tables

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from nard.covariance import inverse_spd
-from nard.validation import require
+from nard.inputs import require
 
 __all__ = ["Regression", "draw_residuals", "make_precision", "make_regression", "precision_of_graph"]
 

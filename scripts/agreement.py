@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pandas as pd
 
-from nard.comparison import agreement, jaccard
 from nard.files import read_tsv, write_tsv
-from nard.jobs import job
+from nard.fits.comparison import agreement, jaccard
+from nard.project.jobs import job
 
 
 def signed(table: pd.DataFrame, ends: tuple[str, str], weight: str, ordered: bool) -> dict[tuple[str, str], float]:

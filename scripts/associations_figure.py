@@ -1,10 +1,10 @@
 """The gene → protein association map of one cohort."""
 
-from nard.captions import origin
 from nard.figures.associations import plot_associations
 from nard.figures.style import save_figure
 from nard.files import read_json, read_tsv
-from nard.jobs import job
+from nard.project.jobs import job
+from nard.report.captions import origin
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

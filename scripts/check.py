@@ -1,9 +1,9 @@
 """The checks of all cohorts as one table."""
 
-from nard.check import check_memory, check_table, printed
-from nard.data.errors import DataError
+from nard.errors import DataError
 from nard.files import read_json, write_tsv
-from nard.jobs import job
+from nard.project.check import check_memory, check_table, printed
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -1,9 +1,9 @@
 """The files of one cohort, read and prepared before any fit: what is there, what is left out, what to change."""
 
-from nard.check import check_cohort
 from nard.data.h5 import with_parts
 from nard.files import write_json
-from nard.jobs import job
+from nard.project.check import check_cohort
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

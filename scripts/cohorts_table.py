@@ -3,7 +3,7 @@
 import pandas as pd
 
 from nard.files import read_json, write_tsv
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nard.data.downloads import fetch, xena_url
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from nard.explorer import CohortFits, FitTables, explorer_page, payload
 from nard.files import read_json, read_tsv, write_text
-from nard.hidden import hidden_inputs
-from nard.jobs import job
+from nard.fits.hidden import hidden_inputs
+from nard.project.jobs import job
+from nard.report.explorer import CohortFits, FitTables, explorer_page, payload
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

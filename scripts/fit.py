@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from nard.files import read_json, read_tsv
-from nard.fitting import fitted_model, write_model
-from nard.jobs import job
-from nard.memory import require_memory
-from nard.results import read_matrix
+from nard.fits.fitting import fitted_model, write_model
+from nard.fits.memory import require_memory
+from nard.fits.results import read_matrix
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from nard.comparison import held_out
 from nard.data.groups import own_inputs
 from nard.files import read_json, read_tsv, write_json, write_tsv
-from nard.fitting import own_pairs
-from nard.jobs import job
-from nard.methods import METHODS, make_model
-from nard.results import read_matrix
+from nard.fits.comparison import held_out
+from nard.fits.fitting import own_pairs
+from nard.fits.methods import METHODS, make_model
+from nard.fits.results import read_matrix
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

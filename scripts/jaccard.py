@@ -1,8 +1,8 @@
 """Jaccard index of the findings of every pair of methods, per cohort."""
 
-from nard.comparison import association_set, edge_set, jaccard_table
 from nard.files import read_tsv, write_tsv
-from nard.jobs import job
+from nard.fits.comparison import association_set, edge_set, jaccard_table
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -1,10 +1,10 @@
 """Agreement of the methods, over all cohorts."""
 
-from nard.captions import origin
 from nard.figures.maps import plot_jaccard
 from nard.figures.style import save_figure
 from nard.files import read_json, read_tsv
-from nard.jobs import job
+from nard.project.jobs import job
+from nard.report.captions import origin
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

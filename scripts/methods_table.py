@@ -3,7 +3,7 @@
 import pandas as pd
 
 from nard.files import read_json, read_tsv, write_tsv
-from nard.jobs import job
+from nard.project.jobs import job
 
 
 def with_reference(jaccard: pd.DataFrame, cohort: str, method: str, reference: str, what: str) -> float:

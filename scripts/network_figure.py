@@ -1,10 +1,10 @@
 """The protein network of one cohort."""
 
-from nard.captions import origin
 from nard.figures.network import plot_network
 from nard.figures.style import save_figure
 from nard.files import read_json, read_tsv
-from nard.jobs import job
+from nard.project.jobs import job
+from nard.report.captions import origin
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

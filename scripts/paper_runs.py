@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from nard.experiments import CHAPTERS
+from nard.chapters import CHAPTERS
 from nard.experiments.running import run_chapter
 from nard.files import write_json
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from nard.experiments import chapter_module, figures_of
+from nard.chapters import figures_of
+from nard.experiments import chapter_module
 from nard.experiments.pages import chapter_page
 from nard.figures.style import house_style, save_figure
 from nard.files import read_json, read_tsv, write_text, write_tsv
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import pandas as pd
 
 from nard.files import read_tsv, write_tsv
-from nard.jobs import job
+from nard.project.jobs import job
 
 
 def explained(held_out: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:

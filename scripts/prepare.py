@@ -1,11 +1,11 @@
 """X and Y of one cohort, the groups of their features, and the account of what was left out."""
 
-from nard.check import load_pathways, prepare_cohort
 from nard.data.groups import block_groups, coloured, pathway_groups
 from nard.data.h5 import with_parts
 from nard.data.pathways import OTHER
 from nard.files import write_json, write_tsv
-from nard.jobs import job
+from nard.project.check import load_pathways, prepare_cohort
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

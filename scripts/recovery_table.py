@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from nard.comparison import association_set, edge_set, feature_set, recovery, truth_among
 from nard.files import read_tsv, write_tsv
-from nard.jobs import job
+from nard.fits.comparison import association_set, edge_set, feature_set, recovery, truth_among
+from nard.project.jobs import job
 
 
 def names_in(groups: pd.DataFrame) -> list[pd.Series]:

@@ -6,12 +6,12 @@ import numpy as np
 
 from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
-from nard.hidden import hidden_inputs
-from nard.jobs import job
-from nard.methods import minimise_j
-from nard.methods_section import methods_section
-from nard.report import CohortResults, NardFit, report_page
-from nard.results import read_matrix
+from nard.fits.hidden import hidden_inputs
+from nard.fits.methods import minimise_j
+from nard.fits.results import read_matrix
+from nard.project.jobs import job
+from nard.report.methods_section import methods_section
+from nard.report.page import CohortResults, NardFit, report_page
 
 
 def nard_fits(fitted, fits, models, inputs):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nard.experiments.pages import reproduction_page
 from nard.files import write_text
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -2,7 +2,7 @@
 
 from nard.data.simulated import simulate_aging
 from nard.files import write_tsv
-from nard.jobs import job
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

@@ -1,9 +1,9 @@
 """A simulated cohort as raw files: expression, protein abundance, and the truth behind them."""
 
-from nard.check import load_pathways
 from nard.data.simulated import simulate_omics
 from nard.files import write_tsv
-from nard.jobs import job
+from nard.project.check import load_pathways
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:

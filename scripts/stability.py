@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from nard.comparison import association_set, edge_set, selection_frequency
 from nard.files import read_json, read_tsv, write_tsv
-from nard.fitting import own_pairs
-from nard.jobs import job
-from nard.methods import make_model
-from nard.results import read_matrix
+from nard.fits.comparison import association_set, edge_set, selection_frequency
+from nard.fits.fitting import own_pairs
+from nard.fits.methods import make_model
+from nard.fits.results import read_matrix
+from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

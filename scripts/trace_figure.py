@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from nard.captions import origin
 from nard.figures.style import save_figure
 from nard.figures.traces import plot_trace
 from nard.files import read_json, read_tsv
-from nard.jobs import job
+from nard.project.jobs import job
+from nard.report.captions import origin
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -1,13 +1,13 @@
 """What the cancers share: an UpSet plot of associations or edges, of all pathways or of one."""
 
-from nard.captions import origin
-from nard.comparison import association_set, edge_set
 from nard.data.pathways import OTHER
-from nard.figures.style import OTHER as OTHER_COLOUR
 from nard.figures.style import save_figure
 from nard.figures.upset import plot_upset
 from nard.files import read_json, read_tsv
-from nard.jobs import job
+from nard.fits.comparison import association_set, edge_set
+from nard.palette import OTHER as OTHER_COLOUR
+from nard.project.jobs import job
+from nard.report.captions import origin
 
 ACROSS = "between pathways"
 ACROSS_COLOUR = "#5A5A5A"

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from nard.files import write_tsv
-from nard.methods import make_model
+from nard.fits.methods import make_model
 
 # What takes the most memory: everything is chosen by cross-validation. Samplers hold the same whatever they draw.
 SETTINGS = {"lam": "cv", "relevance": "auto", "hidden": "auto", "time_budget": 0.2}

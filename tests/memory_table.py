@@ -1,7 +1,7 @@
 """The memory of fits by method and shape, as docs/cluster.md shows it: ``python tests/memory_table.py``."""
 
-from nard.memory import fit_megabytes
-from nard.methods import METHODS
+from nard.fits.memory import fit_megabytes
+from nard.fits.methods import METHODS
 
 SHAPES = {
     "pathways: 430 × 73 × 77": (430, 73, 77),

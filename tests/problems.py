@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms import Data, RoughPass
-from nard.priors import make_alpha_prior, make_covariance_prior
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.simulate import make_regression
 
 # Shapes (N, d, m) on both sides of N = d, and with more outputs than samples.

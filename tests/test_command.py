@@ -16,9 +16,9 @@ from cohorts import N, raw_tables, write
 
 import nard
 from nard.command import main
-from nard.config import load_config, schema
 from nard.files import read_tsv
-from nard.fitting import FIT_FILES
+from nard.fits.fitting import FIT_FILES
+from nard.project.config import load_config, schema
 
 PATHWAYS = ["Apoptosis", "Cell-cycle"]
 QUICK = ["--lam", "0.1", "--relevance", "inputs", "--hidden", "0"]
@@ -337,8 +337,8 @@ def test_check_of_two_tables(tmp_path, capsys):
 
 
 def test_simulate_makes_what_the_workflow_makes(demo):
-    from nard.check import load_pathways
     from nard.data.simulated import simulate_omics
+    from nard.project.check import load_pathways
 
     cohort = simulate_omics(load_pathways(None, PATHWAYS), "DEMO", 60, 0, [], 1)
     for side in ("inputs", "outputs"):
@@ -367,7 +367,7 @@ def test_simulate_refuses(arguments, message, tmp_path, capsys):
 def test_compare_fits(demo, tables, tmp_path, capsys):
     said(capsys, "fit", *tables, "-o", tmp_path / "b", "--lam", "0.1", "--method", "mssl")
     rows = json.loads(said(capsys, "compare", demo / "fit", tmp_path / "b", "--json").out)
-    from nard.comparison import association_set, jaccard
+    from nard.fits.comparison import association_set, jaccard
 
     a, b = (association_set(read_tsv(folder / "associations.tsv")) for folder in (demo / "fit", tmp_path / "b"))
     assert rows[0] == {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nard.captions import cohort_paragraph, origin
-from nard.comparison import (
+from nard.files import read_tsv, write_tsv
+from nard.fits.comparison import (
     agreement,
     association_set,
     edge_set,
@@ -19,7 +19,7 @@ from nard.comparison import (
     recovery,
     selection_frequency,
 )
-from nard.files import read_tsv, write_tsv
+from nard.report.captions import cohort_paragraph, origin
 
 sets = st.frozensets(st.integers(0, 12), max_size=10)
 

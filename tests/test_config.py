@@ -7,10 +7,10 @@ import jsonschema
 import pytest
 import yaml
 
-from nard.config import ConfigError, cohort_files, load_config, preprocessing_of, schema, validated
 from nard.data.blocks import simulated_blocks
-from nard.data.errors import DataError
-from nard.methods import METHODS
+from nard.errors import DataError
+from nard.fits.methods import METHODS
+from nard.project.config import ConfigError, cohort_files, load_config, preprocessing_of, schema, validated
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))

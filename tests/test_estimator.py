@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nard import NARD
 from nard.algorithms import Data, RoughPass, minimise, starting_state
 from nard.algorithms.evidence import posterior
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
+from nard.estimator.scaling import Scaler
 from nard.figures import plot_lam_path
-from nard.priors import make_alpha_prior, make_covariance_prior
-from nard.scaling import Scaler
 from nard.simulate import make_regression
 
 

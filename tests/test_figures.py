@@ -14,10 +14,9 @@ from matplotlib.text import Text
 from numpydoc.validate import validate
 
 import nard.figures
+from nard.export.layouts import circular_layout
 from nard.figures import (
-    circular_layout,
     house_style,
-    pathway_colours,
     plot_associations,
     plot_blocks,
     plot_crosstalk,
@@ -30,6 +29,7 @@ from nard.figures import (
     save_figure,
     stamp,
 )
+from nard.palette import pathway_colours
 
 PATHWAYS = ["Apoptosis", "Cell-cycle", "DNA damage response", "EMT", "Hormone signaling (Breast)", "PI3K/AKT", "RTK"]
 CANCERS = ["BRCA", "COAD", "OV", "UCEC"]

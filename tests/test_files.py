@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nard.data.groups import own_inputs, pathway_groups
 from nard.data.pathways import Pathways
 from nard.files import atomic, read_json, read_tsv, write_json, write_npz, write_text, write_tsv
-from nard.results import read_matrix
+from nard.fits.results import read_matrix
 
 TABLE = pd.DataFrame({"name": ["a", "b"], "value": [1.5, np.nan], "selected": [True, False]})
 

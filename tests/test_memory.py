@@ -13,9 +13,9 @@ from memory_table import markdown
 
 from nard.__main__ import main
 from nard.baselines import CAPME
-from nard.data.errors import DataError
-from nard.memory import MemoryLimit, fit_megabytes, memory_limit, require_memory, too_large, tuned_by
-from nard.methods import METHODS
+from nard.errors import DataError
+from nard.fits.memory import MemoryLimit, fit_megabytes, memory_limit, require_memory, too_large, tuned_by
+from nard.fits.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 # Shapes of every kind, in which the data count and a fit takes a second: fewer samples than inputs, more, many outputs.

@@ -6,11 +6,11 @@ import pytest
 from cohorts import PATHWAYS, raw_tables
 
 from nard import __version__
-from nard.config import validated
 from nard.data.cohort import prepare_omics
 from nard.data.tables import Table
-from nard.methods import METHODS, minimise_j
-from nard.methods_section import methods_section
+from nard.fits.methods import METHODS, minimise_j
+from nard.project.config import validated
+from nard.report.methods_section import methods_section
 
 
 def summary(cohort, **keys):

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nard.cx2 import cx2_nodes, cx2_text
 from nard.data.groups import coloured, pathway_groups
 from nard.data.pathways import OTHER, read_pathways
-from nard.fitting import fit_paths, fitted_model, write_model
-from nard.networks import findings_graph, readable_as_xml
+from nard.export.cx2 import cx2_nodes, cx2_text
+from nard.export.graphs import findings_graph, readable_as_xml
+from nard.fits.fitting import fit_paths, fitted_model, write_model
 
 HOSTILE = [
     "<script>alert(1)</script>",

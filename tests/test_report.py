@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from networks import CAUTION, HOSTILE, small_cohorts
 
-from nard.alt_text import alt_text
-from nard.comparison import agreement, jaccard_table
-from nard.explorer import explorer_page, payload
-from nard.explorer.page import asset
-from nard.findings import caution_text
-from nard.hidden import HiddenInput, hidden_inputs
-from nard.methods_section import MethodsSection
-from nard.report import CohortResults, NardFit, report_page
-from nard.results import node_table
+from nard.estimator.findings import caution_text
+from nard.fits.comparison import agreement, jaccard_table
+from nard.fits.hidden import HiddenInput, hidden_inputs
+from nard.fits.results import node_table
+from nard.report.alt_text import alt_text
+from nard.report.explorer import explorer_page, payload
+from nard.report.explorer.page import asset
+from nard.report.methods_section import MethodsSection
+from nard.report.page import CohortResults, NardFit, report_page
 
 FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
 

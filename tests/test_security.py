@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from nard.config import ConfigError, load_config, validated, without_secrets
 from nard.data.downloads import _Redirects, fetch, masked
-from nard.data.errors import DataError
 from nard.data.expressions import rows_where
 from nard.data.tables import read_table
-from nard.methods_section import MethodsSection
+from nard.errors import DataError
+from nard.project.config import ConfigError, load_config, validated, without_secrets
+from nard.report.methods_section import MethodsSection
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "s3cret/pw"
@@ -234,7 +234,7 @@ def test_tar_archives_are_refused(tmp_path, packed):
 
 
 def test_the_report_shows_names_and_runs_none(tmp_path):
-    from nard.report import CohortResults, report_page
+    from nard.report.page import CohortResults, report_page
 
     bad = "<script>alert(1)</script>"
     summary = {

@@ -25,7 +25,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import nard
 assert nard.__file__.startswith(sys.argv[1]), nard.__file__
-import nard.estimator, nard.figures.network, nard.figures.associations, nard.figures.traces, nard.fitting
+import nard.estimator, nard.figures.network, nard.figures.associations, nard.figures.traces, nard.fits.fitting
 from nard.command import main
 
 folder = sys.argv[2]
@@ -74,7 +74,7 @@ def test_the_wheel_holds_the_whole_package(wheel):
     if tracked.returncode:
         pytest.skip("not a git checkout: which files belong to the package is not known")
     assert set(tracked.stdout.split()) - inside == set()
-    assert {"nard/schemas/config.schema.yaml", "nard/data/pathways.tsv"} <= inside
+    assert {"nard/project/schemas/config.schema.yaml", "nard/data/pathways.tsv"} <= inside
     assert not [name for name in inside if not name.startswith("nard/")]
 
 

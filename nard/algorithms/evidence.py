@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.covariance import (
     GraphicalLassoResult,
     graphical_lasso,
@@ -26,7 +27,6 @@ from nard.covariance import (
     linear_terms,
     solve_spd,
 )
-from nard.priors import AlphaPrior, CovariancePrior
 
 if TYPE_CHECKING:
     from nard.algorithms.coordinate import Coordinates

@@ -21,10 +21,10 @@ import numpy as np
 from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
+from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.rough import RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import density_at, distances
-from nard.priors import AlphaPrior, CovariancePrior
 from nard.progress import SILENT, Watch
 
 __all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]

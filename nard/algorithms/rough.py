@@ -11,10 +11,10 @@ from nard.algorithms.coordinate import coordinates_at
 from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
+from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.sequential import MOST_USED, fit_sequential
 from nard.algorithms.surrogate import fit_surrogate
 from nard.covariance import GraphicalLassoResult
-from nard.priors import AlphaPrior, CovariancePrior
 from nard.progress import SILENT, Watch
 
 __all__ = ["METHODS", "RoughPass", "make_problem", "minimise", "starting_state"]

@@ -14,9 +14,9 @@ import pandas as pd
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from nard.checked import CheckedDataMixin
 from nard.covariance import inverse_spd, log_density
-from nard.networks import findings_graph
+from nard.export.graphs import findings_graph
+from nard.inputs import CheckedDataMixin
 
 __all__ = ["Baseline", "Estimate"]
 

@@ -30,7 +30,7 @@ from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
 from nard.covariance import log_determinant
-from nard.validation import is_number, require
+from nard.inputs import is_number, require
 
 __all__ = ["CAPME", "clime", "dantzig", "min_l1", "positive_definite"]
 

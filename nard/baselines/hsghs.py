@@ -35,8 +35,8 @@ from sklearn.utils import check_random_state
 from nard.baselines.base import Baseline, Estimate
 from nard.baselines.chains import Chain, effective_sample_size, run_chain, split_rhat
 from nard.covariance import log_determinant
+from nard.inputs import is_number, require
 from nard.progress import Watch
-from nard.validation import is_number, require
 
 __all__ = [
     "HSGHS",

@@ -29,7 +29,7 @@ from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
 from nard.covariance import GraphicalLassoResult, graphical_lasso, linear_terms, log_density
-from nard.validation import is_number, require
+from nard.inputs import is_number, require
 
 __all__ = [
     "MRCE",

@@ -32,7 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nard.baselines.base import Baseline, Estimate
 from nard.covariance import GraphicalLassoResult, graphical_lasso
-from nard.validation import is_number, require
+from nard.inputs import is_number, require
 
 __all__ = [
     "MSSL",

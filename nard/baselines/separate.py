@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nard.baselines.base import Baseline, Estimate
 from nard.covariance import graphical_lasso, log_density
-from nard.validation import require
+from nard.inputs import require
 
 __all__ = ["SeparateRegression", "residual_precision"]
 

@@ -13,7 +13,7 @@ import warnings
 
 import nard
 from nard.command import check, compare, fit, init, plot, simulate
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 __all__ = ["main"]
 

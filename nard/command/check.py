@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _tables(options: argparse.Namespace) -> int:
     from nard.data.pathways import read_pathways
-    from nard.inspection import described, look_at_pair
+    from nard.project.inspection import described, look_at_pair
 
     found = look_at_pair(*options.files, options.orientation, read_pathways())
     show(found, "\n".join(described(found)), options.json)
@@ -37,7 +37,7 @@ def _tables(options: argparse.Namespace) -> int:
 
 
 def _config(options: argparse.Namespace) -> int:
-    from nard.check import check_config, printed
+    from nard.project.check import check_config, printed
 
     rows, errors, later = check_config(options.files[0])
     text = printed(rows) if rows else ""

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from nard.command.parts import command, show
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 _EXAMPLES = """\
   nard compare out1 out2
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _with_each_other(folders: list[str]):
-    from nard.comparison import association_set, edge_set, jaccard_table
+    from nard.fits.comparison import association_set, edge_set, jaccard_table
 
     findings = {}
     for what, members in (("associations", association_set), ("edges", edge_set)):
@@ -54,7 +54,7 @@ def _with_each_other(folders: list[str]):
 def _with_truth(options: argparse.Namespace):
     import pandas as pd
 
-    from nard.comparison import association_set, edge_set, feature_set, recovery, truth_among
+    from nard.fits.comparison import association_set, edge_set, feature_set, recovery, truth_among
 
     true = [_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges")]
     kinds = {"features": feature_set, "associations": association_set, "edges": edge_set}

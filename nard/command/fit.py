@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from nard.command.parts import add_orientation, command, say, show
-from nard.data.errors import DataError
-from nard.methods import METHODS
+from nard.errors import DataError
+from nard.fits.methods import METHODS
 
 _EXAMPLES = """\
   nard fit X.tsv Y.tsv -o out/
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.data.pathways import OTHER
     from nard.data.samples import same_samples
     from nard.data.tables import read_pair
-    from nard.fitting import fit_paths, fitted_model, write_model
+    from nard.fits.fitting import fit_paths, fitted_model, write_model
 
     folder = _prepared_folder(options)
     about, pathways, groups = _about(options, folder), *_pathways_and_groups(options, folder)

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from nard.command.parts import add_orientation, command, say, show
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 _EXAMPLES = """\
   nard init my-project --inputs mrna.tsv --outputs protein.tsv
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if path.exists():
         raise DataError(f"{path} is there already and is not overwritten.\n  to fix: another folder, or move it away")
     from nard.files import write_text
-    from nard.project import config_for, template_for
+    from nard.project.setup import config_for, template_for
 
     if options.inputs is None:
         text, row = template_for(options.name), None

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from nard.command.parts import command, say, show
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 _EXAMPLES = """\
   nard plot out/
@@ -25,7 +25,7 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nard.fitting import FIT_FILES
+    from nard.fits.fitting import FIT_FILES
 
     folder = Path(options.folder)
     lacking = [name for name in FIT_FILES.values() if not (folder / name).is_file()]
@@ -48,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _figures(folder: Path, max_edges: int):
     """Name and figure, one after the other: each is closed when it has been saved."""
-    from nard.captions import origin
     from nard.figures.associations import plot_associations
     from nard.figures.blocks import plot_blocks
     from nard.figures.network import plot_network
     from nard.figures.traces import plot_lam_table, plot_trace
     from nard.files import read_json, read_tsv
-    from nard.methods import METHODS
+    from nard.fits.methods import METHODS
+    from nard.report.captions import origin
 
     fit = read_json(folder / "fit.json")
     nodes, edges = read_tsv(folder / "nodes.tsv"), read_tsv(folder / "edges.tsv")
@@ -88,7 +88,7 @@ def _own(folder: Path, nodes):
     """Pathway, name, genes and colour of the outputs, and of the inputs that drive any: the graph has these."""
     import pandas as pd
 
-    from nard.cx2 import cx2_nodes
+    from nard.export.cx2 import cx2_nodes
 
     inputs = [node for node in cx2_nodes((folder / "network.cx2").read_text("utf-8")) if node["kind"] == "feature"]
     columns = {"label": "protein", "genes": "gene", "pathway": "pathway", "colour": "colour"}

@@ -25,10 +25,10 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nard.check import load_pathways
-    from nard.config import validated
     from nard.data.simulated import simulate_omics
     from nard.files import write_json, write_tsv
+    from nard.project.check import load_pathways
+    from nard.project.config import validated
 
     # The config's own rules for names and numbers hold here too.
     entry = {"source": "simulated", "samples": options.samples}

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from nard.data.errors import DataError
 from nard.data.ledger import Ledger
+from nard.errors import DataError
 
 __all__ = [
     "adjusted",

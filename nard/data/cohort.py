@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.special import stdtr
 
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
-from nard.data.errors import DataError
 from nard.data.expressions import rows_where
 from nard.data.features import choose_features, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
@@ -19,6 +18,7 @@ from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_pair
+from nard.errors import DataError
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 

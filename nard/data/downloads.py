@@ -28,7 +28,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
 
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 __all__ = ["XENA_HUB", "Download", "fetch", "masked", "xena_url"]
 

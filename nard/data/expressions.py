@@ -8,8 +8,8 @@ import operator
 import numpy as np
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.names import nearest
+from nard.errors import DataError
 
 __all__ = ["rows_where"]
 

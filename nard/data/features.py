@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.ledger import Ledger
 from nard.data.names import nearest
 from nard.data.tables import Table
 from nard.data.unpacking import read_text
+from nard.errors import DataError
 
 __all__ = ["choose_features", "one_spelling", "spelt", "wanted_names"]
 

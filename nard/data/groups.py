@@ -52,7 +52,7 @@ def block_groups(inputs: Iterable[str], outputs: Iterable[str], settings: Mappin
 
 def coloured(groups: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The groups with a column ``colour``, by the whole list of names: one that is absent shifts no other's colour."""
-    from nard.figures.style import pathway_colours
+    from nard.palette import pathway_colours
 
     return groups.assign(colour=groups["pathway"].map(pathway_colours(names)))
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.unpacking import AGAIN, file_error, some
+from nard.errors import DataError
 
 __all__ = ["is_hdf5", "read_h5", "split_part", "with_parts"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.names import antibody_key, gene_key, nearest
 from nard.data.sheets import read_frame
+from nard.errors import DataError
 
 __all__ = ["OTHER", "Pathways", "read_pathways"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.ledger import Ledger
 from nard.data.names import barcode, is_barcode, patient, sample_type
+from nard.errors import DataError
 
 __all__ = ["match_samples", "same_samples"]
 

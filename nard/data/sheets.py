@@ -15,8 +15,8 @@ from statistics import mode
 import numpy as np
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.unpacking import AGAIN, decoded, file_error, some
+from nard.errors import DataError
 
 __all__ = ["MISSING", "Sheet", "as_number", "cell_reader", "no_rows", "read_frame", "read_sheet"]
 

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from nard.data.blocks import simulated_blocks
-from nard.data.errors import DataError
 from nard.data.names import nearest
 from nard.data.pathways import Pathways
+from nard.errors import DataError
 from nard.simulate import draw_residuals, precision_of_graph
 
 __all__ = ["SimulatedCohort", "simulate_aging", "simulate_omics"]

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nard.data.errors import DataError
 from nard.data.h5 import is_hdf5, read_h5, split_part
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode
 from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, some, stem
+from nard.errors import DataError
 
 __all__ = ["OrientationError", "Table", "read_pair", "read_table"]
 

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from nard.data.errors import DataError
 from nard.data.names import nearest
+from nard.errors import DataError
 
 __all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "some", "stem"]
 

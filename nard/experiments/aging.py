@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nard.comparison import recovery
 from nard.experiments.datasets import given, load_nhanes, nhanes_blocks
 from nard.experiments.fits import done, edge_frame, fit, found, overlap, patience
 from nard.experiments.synthetic import NARDS, PRELOAD, fitted_large, lam_for, paper_names, warm_up
 from nard.figures.blocks import plot_blocks
 from nard.figures.page import sentence
+from nard.fits.comparison import recovery
 from nard.simulate import draw_residuals, precision_of_graph
 
 __all__ = ["PRELOAD", "READINGS", "Cohort", "brief", "figure", "remarks", "run", "runs", "simulate", "sizes", "table"]

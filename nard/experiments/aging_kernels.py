@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nard.comparison import recovery
 from nard.experiments.aging import simulate, sizes
 from nard.experiments.charts import plot_dots
 from nard.experiments.datasets import given, load_nhanes
 from nard.experiments.fits import done, fit, found, overlap
 from nard.experiments.synthetic import PRELOAD, lam_for
 from nard.figures.page import sentence
+from nard.fits.comparison import recovery
 
 __all__ = ["PRELOAD", "READINGS", "figure", "remarks", "run", "runs", "table"]
 

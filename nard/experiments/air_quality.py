@@ -15,7 +15,7 @@ from nard.experiments.fits import done, edge_frame, fit, found, overlap
 from nard.experiments.synthetic import FDR, NARDS, PRELOAD, paper_names
 from nard.figures.network import plot_network
 from nard.figures.page import sentence
-from nard.methods import tuned_settings
+from nard.fits.methods import tuned_settings
 
 __all__ = ["PRELOAD", "READINGS", "bootstrap", "brief", "figure", "remarks", "run", "runs", "table"]
 

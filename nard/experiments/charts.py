@@ -11,20 +11,9 @@ from matplotlib.patches import Rectangle
 
 from nard.figures.matrices import SIGNED, colour_bar
 from nard.figures.page import axes_at, page
-from nard.figures.style import (
-    MARGIN,
-    MUTED,
-    NEGATIVE,
-    PALETTE,
-    POSITIVE,
-    STRIP,
-    WIDTH,
-    house_style,
-    plain,
-    shorten,
-    text_width,
-)
+from nard.figures.style import MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
 from nard.figures.traces import MARKERS
+from nard.palette import MUTED, NEGATIVE, PALETTE, POSITIVE
 
 __all__ = ["plot_dots", "plot_intervals", "plot_ordered"]
 

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 import nard
-from nard.check import load_pathways, prepare_cohort
-from nard.config import load_config, preprocessing_of, validated
 from nard.data.cohort import Prepared
-from nard.data.errors import DataError
+from nard.errors import DataError
 from nard.experiments import CannotRun
+from nard.project.check import load_pathways, prepare_cohort
+from nard.project.config import load_config, preprocessing_of, validated
 
 __all__ = [
     "AIR",

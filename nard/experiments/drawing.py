@@ -7,7 +7,7 @@ import numpy as np
 
 from nard.experiments.synthetic import NARDS, paper_names
 from nard.figures.style import WIDTH
-from nard.methods import METHODS
+from nard.fits.methods import METHODS
 
 __all__ = ["COLOURS", "MARKERS", "panels"]
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nard.comparison import jaccard
 from nard.experiments import synthetic
 from nard.experiments.synthetic import FDR, fitted
-from nard.methods import METHODS
+from nard.fits.comparison import jaccard
+from nard.fits.methods import METHODS
 
 __all__ = ["done", "edge_frame", "fit", "found", "overlap", "patience"]
 

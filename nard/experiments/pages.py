@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from nard.experiments import CHAPTERS, chapter_module, figures_of
+from nard.chapters import CHAPTERS, figures_of
+from nard.experiments import chapter_module
 
 __all__ = ["chapter_page", "machine", "report_parts", "reproduction_page"]
 

@@ -239,7 +239,7 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict:
 
 def _calibration_figure(table: pd.DataFrame):
     from nard.experiments.drawing import panels
-    from nard.figures.style import PALETTE
+    from nard.palette import PALETTE
 
     ours = table[(table["method"] == synthetic.paper_names(_NARD)) & (table["design"] != SAMPLES)]
     fig, axes = panels(len(KINDS), height=2.9)
@@ -260,7 +260,7 @@ def _calibration_figure(table: pd.DataFrame):
 
 def _samples_figure(table: pd.DataFrame):
     from nard.experiments.drawing import panels
-    from nard.figures.style import PALETTE
+    from nard.palette import PALETTE
 
     rows = table[(table["method"] == synthetic.paper_names(_NARD)) & table["design"].isin([_OF, SAMPLES])]
     fig, (left, right) = panels(2, height=2.6)

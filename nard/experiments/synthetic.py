@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from nard.experiments import CannotRun
-from nard.methods import METHODS, make_model, minimise_j
+from nard.fits.methods import METHODS, make_model, minimise_j
 from nard.selection import qvalues
 from nard.simulate import Regression, make_regression
 

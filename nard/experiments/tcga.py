@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nard.check import load_pathways
 from nard.data.names import antibody_key
 from nard.data.pathways import OTHER
 from nard.experiments.charts import plot_intervals
@@ -18,8 +17,9 @@ from nard.experiments.fits import done, edge_frame, fit, found, overlap, patienc
 from nard.experiments.synthetic import FDR, NARDS, PRELOAD, paper_names
 from nard.figures.network import plot_network
 from nard.figures.page import sentence
-from nard.figures.style import pathway_colours
 from nard.figures.upset import plot_upset
+from nard.palette import pathway_colours
+from nard.project.check import load_pathways
 
 __all__ = ["CANCERS", "PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
 

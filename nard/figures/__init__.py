@@ -3,15 +3,13 @@
 from nard.figures.associations import plot_associations
 from nard.figures.blocks import plot_blocks
 from nard.figures.maps import plot_crosstalk, plot_jaccard, plot_pathway_map
-from nard.figures.network import circular_layout, plot_network
-from nard.figures.style import house_style, pathway_colours, save_figure, stamp
+from nard.figures.network import plot_network
+from nard.figures.style import house_style, save_figure, stamp
 from nard.figures.traces import plot_lam_path, plot_lam_table, plot_trace
 from nard.figures.upset import plot_upset
 
 __all__ = [
-    "circular_layout",
     "house_style",
-    "pathway_colours",
     "plot_associations",
     "plot_blocks",
     "plot_crosstalk",

@@ -8,7 +8,8 @@ from matplotlib.patches import Rectangle
 
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
 from nard.figures.page import axes_at, chips, chips_height, page, sentence
-from nard.figures.style import LABEL_SIZE, MARGIN, NEGATIVE, OTHER, STRIP, WIDTH, colours_of, house_style, shorten
+from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, shorten
+from nard.palette import NEGATIVE, OTHER, colours_of
 
 __all__ = ["plot_associations"]
 

@@ -8,7 +8,8 @@ from matplotlib.patches import Rectangle
 
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
 from nard.figures.page import axes_at, page, sentence
-from nard.figures.style import LABEL_SIZE, MARGIN, MUTED, STRIP, WIDTH, house_style, plain, shorten
+from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten
+from nard.palette import MUTED
 
 __all__ = ["plot_blocks"]
 

@@ -9,7 +9,8 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, Normalize
 from matplotlib.ticker import MaxNLocator
 
 from nard.figures.page import ink
-from nard.figures.style import LABEL_SIZE, MUTED, NEGATIVE, POSITIVE, TEXT_SIZE, plain, text_width
+from nard.figures.style import LABEL_SIZE, TEXT_SIZE, plain, text_width
+from nard.palette import MUTED, NEGATIVE, POSITIVE
 
 __all__ = ["bounds", "colour_bar", "name_axes", "numbers", "signed", "widest"]
 

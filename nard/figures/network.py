@@ -7,60 +7,30 @@ import pandas as pd
 from matplotlib.patches import PathPatch, Wedge
 from matplotlib.path import Path
 
+from nard.export.layouts import places_of, point_at
 from nard.figures.page import axes_at, chips, chips_height, ink, page
 from nard.figures.style import (
     LABEL_SIZE,
     MARGIN,
-    MUTED,
-    NEGATIVE,
     NEGATIVE_DASHES,
-    POSITIVE,
     STRIP,
     TEXT_SIZE,
     WIDTH,
-    colours_of,
     house_style,
     plain,
     shorten,
     text_width,
 )
+from nard.palette import MUTED, NEGATIVE, POSITIVE, colours_of
 
-__all__ = ["circular_layout", "plot_network"]
+__all__ = ["plot_network"]
 
 SIDE = 7.0  # of the square that holds the circle and its labels, in inches
 BAND = 0.13  # width of the arcs
 KEYS = 0.24  # height of the line that explains the edges
-GAP = 1  # between arcs, in places
 LABEL_SIZES = (7.0, 6.5, LABEL_SIZE)
 PITCH = 1.25  # distance between neighbouring labels, in multiples of their font size
 WITHIN, ACROSS = {"alpha": 1.0, "zorder": 3}, {"alpha": 0.55, "zorder": 2}
-
-
-def circular_layout(nodes) -> dict:
-    """Places on the unit circle: pathway after pathway, clockwise from the top, with a gap between pathways.
-
-    Parameters
-    ----------
-    nodes : DataFrame
-        With ``id`` and ``pathway``; pathways and their proteins keep the order in which they come.
-
-    Returns
-    -------
-    dict
-        id → (x, y).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from nard.figures import circular_layout
-    >>> nodes = pd.DataFrame({"id": ["BAX", "BID"], "pathway": ["Apoptosis", "Apoptosis"]})
-    >>> {name: (round(x, 2), round(y, 2)) for name, (x, y) in circular_layout(nodes).items()}
-    {'BAX': (0.87, 0.5), 'BID': (0.0, -1.0)}
-    """
-    places = _places(nodes)
-    # Positions are written to files: no minus sign in front of a rounded zero.
-    xy = np.round(_point(places["angle"].to_numpy()), 12) + 0.0
-    return dict(zip(places.index, map(tuple, xy.tolist()), strict=True))
 
 
 @house_style()
@@ -94,7 +64,7 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     matplotlib.figure.Figure
         The figure.
     """
-    places = _places(nodes)
+    places = places_of(nodes)
     places["label"] = nodes.set_index("id")["label"].map(shorten)
     selected = edges[edges["selected"].astype(bool)]
     drawn = selected.iloc[np.argsort(-selected["partial_correlation"].abs().to_numpy(), kind="stable")[:max_edges]]
@@ -127,20 +97,6 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     return figure
 
 
-def _places(nodes) -> pd.DataFrame:
-    """The proteins by id in their order around the circle, with the angles of their places and of their arcs' middles.
-
-    ``slot`` is the angle between neighbours.
-    """
-    arc = pd.factorize(nodes["pathway"])[0]
-    order = np.argsort(arc, kind="stable")
-    places = nodes.iloc[order].set_index("id")[["pathway"]]
-    places["slot"] = 2 * np.pi / (len(nodes) + GAP * (arc.max(initial=0) + 1))
-    places["angle"] = np.pi / 2 - places["slot"] * (np.arange(len(nodes)) + GAP * arc[order] + 0.5)
-    places["middle"] = places.groupby("pathway")["angle"].transform("mean")
-    return places
-
-
 def _share_a_pathway(nodes, edges) -> list[bool]:
     """Whether the two proteins of an edge have a pathway in common; "other" is none."""
     pathways = {
@@ -148,10 +104,6 @@ def _share_a_pathway(nodes, edges) -> list[bool]:
         for row in nodes.itertuples()
     }
     return [not pathways[row.source].isdisjoint(pathways[row.target]) for row in edges.itertuples()]
-
-
-def _point(angle, radius=1.0) -> np.ndarray:
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
 def _what_is_shown(drawn, selected, within, fdr, words) -> str:
@@ -167,7 +119,7 @@ def _label_size(places) -> tuple[float, float]:
     """The largest font size at which neighbouring labels keep their distance, and the circle's radius with it."""
     for size in LABEL_SIZES:
         # A label may run as far as the square goes in its direction, which is further in the diagonals.
-        reach = SIDE / 2 / np.abs(_point(places["angle"].to_numpy())).max(axis=1)
+        reach = SIDE / 2 / np.abs(point_at(places["angle"].to_numpy())).max(axis=1)
         widths = np.array([text_width(label, size) for label in places["label"]])
         radius = min(reach - widths, default=SIDE / 2) - BAND - 0.12
         if (places["slot"] * (radius + BAND) >= PITCH * size / 72).all():
@@ -192,12 +144,12 @@ def _draw_arcs(ax, places, radius, colours):
         half = places["slot"].iloc[0] / 2
         first, last = np.degrees(angles.min() - half), np.degrees(angles.max() + half)
         ax.add_patch(Wedge((0, 0), radius + 0.06 + BAND, first, last, width=BAND, facecolor=colour, edgecolor="none"))
-        middle = _point(angles.mean(), radius + 0.06 + BAND / 2)
+        middle = point_at(angles.mean(), radius + 0.06 + BAND / 2)
         ax.text(*middle, number, size=LABEL_SIZE, weight="bold", color=ink(colour), ha="center", va="center_baseline")
 
 
 def _draw_proteins(ax, places, radius, colours, connected):
-    xy = _point(places["angle"].to_numpy(), radius)
+    xy = point_at(places["angle"].to_numpy(), radius)
     lone = ~places.index.isin(connected)
     face = ["white" if faded else colours[name] for faded, name in zip(lone, places["pathway"], strict=True)]
     diameter = min(3.5, 40 * radius * places["slot"].min())  # in points: neighbours never touch
@@ -210,7 +162,7 @@ def _draw_label(ax, place, radius, size, faded):
     angle = np.degrees(place["angle"])
     left = np.cos(place["angle"]) < 0
     ax.text(
-        *_point(place["angle"], radius + 0.1 + BAND),
+        *point_at(place["angle"], radius + 0.1 + BAND),
         plain(place["label"]),
         size=size,
         color=MUTED if faded else "black",
@@ -231,10 +183,10 @@ def _curve(a, b, radius, weight, within) -> PathPatch:
         depth, pull = 0.62 - 0.55 * apart / np.pi, 0.5
     turns = [place["angle"] + pull * (place["middle"] - place["angle"]) for place in (a, b)]
     points = [
-        _point(a["angle"], radius),
-        _point(turns[0], depth * radius),
-        _point(turns[1], depth * radius),
-        _point(b["angle"], radius),
+        point_at(a["angle"], radius),
+        point_at(turns[0], depth * radius),
+        point_at(turns[1], depth * radius),
+        point_at(b["angle"], radius),
     ]
     path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
     return PathPatch(path, facecolor="none", **_stroke(weight), **(WITHIN if within else ACROSS))

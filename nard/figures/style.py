@@ -1,4 +1,4 @@
-"""What every figure has in common: fonts, colours, the stamp at the bottom, and how a figure becomes files.
+"""What every figure has in common: fonts, the stamp at the bottom, and how a figure becomes files.
 
 The sizes are those of the printed page, 7.2 inches wide, so nothing is to be scaled afterwards. The settings start from
 the defaults of matplotlib and its own font, so that a figure does not depend on the computer it is drawn on.
@@ -20,18 +20,12 @@ from nard.files import atomic
 __all__ = [
     "LABEL_SIZE",
     "MARGIN",
-    "MUTED",
-    "NEGATIVE",
     "NEGATIVE_DASHES",
-    "OTHER",
-    "POSITIVE",
     "STRIP",
     "TEXT_SIZE",
     "TITLE_SIZE",
     "WIDTH",
-    "colours_of",
     "house_style",
-    "pathway_colours",
     "plain",
     "save_figure",
     "shorten",
@@ -46,17 +40,8 @@ STRIP = 0.3  # kept free for the stamp at the bottom of every figure, in inches
 
 TITLE_SIZE, TEXT_SIZE, LABEL_SIZE = 9.0, 7.0, 6.0
 
-POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
 NEGATIVE_DASHES = (0, (2.4, 1.2))  # so that the sign survives a black-and-white print
-MUTED = "#8A8A8A"
-OTHER = "#BBBBBB"
 
-# The fourteen differ by at least 14 CIELAB units for normal vision and for each of the three kinds of colour blindness,
-# and are ordered so that neighbours differ most.
-PALETTE = (
-    *("#332288", "#CA6702", "#77AADD", "#661100", "#CC79A7", "#7F7FFF", "#882255"),
-    *("#99DDFF", "#EE9B00", "#8400CD", "#117733", "#AA4499", "#F0E442", "#009E73"),
-)
 
 FORMATS = (".png", ".pdf", ".svg")
 # PDF and SVG would otherwise carry the time of writing.
@@ -88,37 +73,6 @@ def house_style():
         "pdf.fonttype": 42,
     }
     return style.context(["default", settings])
-
-
-def pathway_colours(pathways) -> dict:
-    """A colour for each pathway, the same whenever the pathways come in the same order.
-
-    Parameters
-    ----------
-    pathways : iterable of str
-        Names, in order; repeated names count once. "other" is grey. The colours repeat after fourteen names.
-
-    Returns
-    -------
-    dict
-        Name → colour, in the given order.
-
-    Examples
-    --------
-    >>> from nard.figures import pathway_colours
-    >>> pathway_colours(["Apoptosis", "RTK", "other", "RTK"])
-    {'Apoptosis': '#332288', 'RTK': '#CA6702', 'other': '#BBBBBB'}
-    """
-    names = list(dict.fromkeys(pathways))
-    ranks = {name: rank for rank, name in enumerate(name for name in names if name != "other")}
-    return {name: PALETTE[ranks[name] % len(PALETTE)] if name in ranks else OTHER for name in names}
-
-
-def colours_of(table) -> dict:
-    """The colour of each pathway: that of the column ``colour`` if there is one, else by the order of the rows."""
-    if "colour" in table:
-        return dict(zip(table["pathway"], table["colour"], strict=True))
-    return pathway_colours(table["pathway"])
 
 
 def plain(text) -> str:

@@ -7,7 +7,8 @@ import math
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from nard.figures.page import page, sentence
-from nard.figures.style import MARGIN, NEGATIVE, POSITIVE, STRIP, house_style, plain, shorten
+from nard.figures.style import MARGIN, STRIP, house_style, plain, shorten
+from nard.palette import NEGATIVE, POSITIVE
 
 __all__ = ["plot_lam_path", "plot_lam_table", "plot_trace"]
 

@@ -10,7 +10,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.ticker import MaxNLocator
 
 from nard.figures.page import chips, chips_height, page, sentence
-from nard.figures.style import LABEL_SIZE, MARGIN, OTHER, STRIP, WIDTH, house_style, plain, shorten, text_width
+from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
+from nard.palette import OTHER
 
 __all__ = ["plot_upset"]
 

@@ -10,9 +10,9 @@ from nard import NARD
 from nard.algorithms import METHODS, Data, RoughPass, State, minimise, starting_state
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import posterior, update_network
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.algorithms.surrogate import ActiveInputs, _bound, largest_eigenvalue
 from nard.covariance import glasso_objective
-from nard.priors import make_alpha_prior, make_covariance_prior
 
 ALPHA_PRIORS = {"flat": None, "gamma": ("gamma", 1.5, 1e-3)}
 COV_PRIORS = {"flat": None, "inverse-wishart": ("inverse-wishart", 0.3, 4.0)}

@@ -8,8 +8,8 @@ from scipy.stats import multivariate_normal, multivariate_t
 from nard.algorithms.evidence import Data
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.joint import prepare
+from nard.algorithms.priors import make_covariance_prior
 from nard.covariance import log_density
-from nard.priors import make_covariance_prior
 from nard.simulate import draw_residuals, make_precision
 
 SEEDS = range(10)

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 from nard.algorithms import METHODS, Data, RoughPass, minimise, starting_state
 from nard.algorithms.entries import no_own
 from nard.algorithms.joint import fit_joint, prediction, prepare
-from nard.priors import AlphaPrior, make_alpha_prior, make_covariance_prior
+from nard.algorithms.priors import AlphaPrior, make_alpha_prior, make_covariance_prior
 from nard.simulate import make_regression
 
 # N above and below d, more inputs than an effect keeps, one output.

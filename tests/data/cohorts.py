@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from nard.check import check_cohort
-from nard.config import preprocessing_of, validated
 from nard.data.pathways import read_pathways
+from nard.project.check import check_cohort
+from nard.project.config import preprocessing_of, validated
 
 PATHWAYS = read_pathways()
 N = 40

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from nard.config import validated
 from nard.data.cohort import prepare_omics
 from nard.data.pathways import Pathways
 from nard.data.tables import Table
+from nard.project.config import validated
 
 PATHWAYS = Pathways(
     pd.DataFrame(

@@ -6,12 +6,12 @@ import pytest
 from cohorts import write
 from scipy import stats
 
-from nard.check import prepare_cohort
-from nard.config import preprocessing_of, validated
 from nard.data.blocks import simulated_blocks
-from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
 from nard.data.simulated import simulate_aging
+from nard.errors import DataError
+from nard.project.check import prepare_cohort
+from nard.project.config import preprocessing_of, validated
 
 N = 120
 MACRO = {"Body": ["height", "waist"], "Heart": ["sbp", "pulse wave"]}

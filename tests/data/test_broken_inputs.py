@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from cohorts import N, barcodes, check, raw_tables, write
 
-from nard.config import validated
 from nard.data.downloads import fetch
-from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
+from nard.errors import DataError
+from nard.project.config import validated
 
 ONE_SCREEN = 24
 

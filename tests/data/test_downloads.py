@@ -16,7 +16,7 @@ import pytest
 
 from nard.data import downloads
 from nard.data.downloads import XENA_HUB, Download, fetch, xena_url
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 # Random bytes do not compress, so that half of the archive is more than the buffers on the way.
 BODY = gzip.compress(random.Random(0).randbytes(300_000), mtime=0)

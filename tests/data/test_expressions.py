@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nard.data.errors import DataError
 from nard.data.expressions import rows_where
+from nard.errors import DataError
 
 PEOPLE = pd.DataFrame(
     {

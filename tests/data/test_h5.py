@@ -9,10 +9,10 @@ import pytest
 from cohorts import raw_tables, settings_of, write
 from scipy import sparse
 
-from nard.check import check_cohort, prepare_cohort
-from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
 from nard.data.tables import read_table
+from nard.errors import DataError
+from nard.project.check import check_cohort, prepare_cohort
 
 h5py = pytest.importorskip("h5py")
 with warnings.catch_warnings():

@@ -7,10 +7,10 @@ from cohorts import write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nard.data.errors import DataError
 from nard.data.groups import block_groups, own_genes, own_inputs, pathway_groups
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient, sample_type
 from nard.data.pathways import OTHER, Pathways, read_pathways
+from nard.errors import DataError
 
 # Names
 

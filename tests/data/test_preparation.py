@@ -11,16 +11,16 @@ from cohorts import N, barcodes, raw_tables, settings_of, write
 from messy import FILES, PATHWAYS, STYLES, messy_cohort, options
 from scipy import stats
 
-from nard.check import prepare_cohort
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.cohort import prepare_omics
-from nard.data.errors import DataError
 from nard.data.features import choose_features, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger, dropped_lines
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, patient, sample_type
 from nard.data.pathways import read_pathways
 from nard.data.samples import match_samples, same_samples
 from nard.data.tables import Table
+from nard.errors import DataError
+from nard.project.check import prepare_cohort
 
 SEEDS = range(50)
 SIDES = ("inputs", "outputs")

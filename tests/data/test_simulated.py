@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nard.check import prepare_cohort
-from nard.config import load_config, preprocessing_of, validated
 from nard.data.blocks import simulated_blocks
-from nard.data.errors import DataError
 from nard.data.pathways import read_pathways
 from nard.data.simulated import simulate_aging, simulate_omics
+from nard.errors import DataError
 from nard.files import write_tsv
+from nard.project.check import prepare_cohort
+from nard.project.config import load_config, preprocessing_of, validated
 
 PATHWAYS = read_pathways()
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nard.data import sheets, tables
-from nard.data.errors import DataError
 from nard.data.sheets import read_frame, read_sheet
 from nard.data.tables import OrientationError, read_pair, read_table
 from nard.data.unpacking import read_text
+from nard.errors import DataError
 
 A, B, C = "TCGA-AA-3521-01", "TCGA-AA-3522-01", "TCGA-A6-2671-11"
 

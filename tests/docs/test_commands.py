@@ -13,10 +13,10 @@ import pytest
 import yaml
 from pages import PAGES, ROOT, blocks, commands, name
 
-from nard.config import schema, validated
 from nard.data.pathways import read_pathways
 from nard.data.simulated import simulate_omics
 from nard.files import write_tsv
+from nard.project.config import schema, validated
 from nard.simulate import make_regression
 
 SAME_BYTES = "needs a run; tests/workflow/test_small_run.py compares the files of both"

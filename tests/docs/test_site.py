@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pages import ROOT
 
-from nard.config import schema
+from nard.project.config import schema
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from runs import write_config
 from stand_ins import records, settings
 
 from nard.baselines import MRCE
-from nard.experiments import CHAPTERS, chapter_module, figures_of, study, synthetic, table1, table2, table3
+from nard.chapters import CHAPTERS, figures_of
+from nard.experiments import chapter_module, study, synthetic, table1, table2, table3
 from nard.experiments.large_mrce import LargeMRCE, noise
 from nard.experiments.pages import chapter_page
 from nard.experiments.running import key_of

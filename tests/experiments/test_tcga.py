@@ -3,7 +3,8 @@
 import pytest
 from stand_ins import records, settings, write_tcga
 
-from nard.experiments import figures_of, tcga
+from nard.chapters import figures_of
+from nard.experiments import tcga
 
 
 @pytest.fixture(scope="module")

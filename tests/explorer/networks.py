@@ -8,10 +8,10 @@ import pandas as pd
 
 from nard import NARD
 from nard.baselines import CAPME
-from nard.explorer import CohortFits, FitTables
-from nard.figures.style import pathway_colours
 from nard.files import read_json, read_tsv
-from nard.hidden import hidden_inputs
+from nard.fits.hidden import hidden_inputs
+from nard.palette import pathway_colours
+from nard.report.explorer import CohortFits, FitTables
 from nard.selection.significance import qvalues, two_sided
 from nard.simulate import make_regression
 

@@ -5,8 +5,8 @@ from browser import Explorer, browser
 from networks import HOSTILE, INPUTS, large_cohorts, small_cohorts
 from tour import tour
 
-from nard.explorer import explorer_page, payload
 from nard.files import write_text
+from nard.report.explorer import explorer_page, payload
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pytest
 from networks import CAUTION, HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
 
 from nard import NARD
-from nard.explorer import explorer_page, payload
-from nard.explorer.intervals import association_intervals, edge_intervals
-from nard.explorer.payload import MOST_SELECTED, _numbered
-from nard.figures import circular_layout
-from nard.findings import caution_text
+from nard.estimator.findings import caution_text
+from nard.export.layouts import circular_layout
+from nard.report.explorer import explorer_page, payload
+from nard.report.explorer.intervals import association_intervals, edge_intervals
+from nard.report.explorer.payload import MOST_SELECTED, _numbered
 from nard.simulate import make_regression
 
 STATISTICS = ["value", "lower", "upper", "q"]

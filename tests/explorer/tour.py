@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from selenium.webdriver import Keys
 
-from nard.comparison import association_set, edge_set
-from nard.explorer.intervals import association_intervals, edge_intervals
-from nard.findings import caution_text
-from nard.methods import METHODS
+from nard.estimator.findings import caution_text
+from nard.fits.comparison import association_set, edge_set
+from nard.fits.methods import METHODS
+from nard.report.explorer.intervals import association_intervals, edge_intervals
 
 CAP = 100  # that the page has at first
 SVG = "{http://www.w3.org/2000/svg}"

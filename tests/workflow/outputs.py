@@ -13,7 +13,7 @@ import yaml
 from runs import ROOT
 
 ANY = "*"
-# Names that no cohort may have, see nard.config.
+# Names that no cohort may have, see nard.project.config.
 _COHORT = "(?!(?:benchmarks|comparison|figures|logs|tables)/)[^/]+"
 
 

@@ -8,7 +8,7 @@ from runs import ROOT, run, write_config
 from tour import tour
 from yaml import safe_load
 
-from nard.config import load_config, methods_of
+from nard.project.config import load_config, methods_of
 
 pytestmark = pytest.mark.slow
 

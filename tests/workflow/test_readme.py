@@ -7,7 +7,7 @@ import yaml
 from rulegraph import mermaid
 from runs import ROOT
 
-from nard.config import validated
+from nard.project.config import validated
 
 README = (ROOT / "README.md").read_text()
 

@@ -11,7 +11,7 @@ import pytest
 from outputs import fields_in, from_samplers, listed_files
 from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
 
-from nard.fitting import FIT_FILES
+from nard.fits.fitting import FIT_FILES
 
 pytestmark = pytest.mark.slow
 

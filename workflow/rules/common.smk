@@ -10,15 +10,15 @@ from snakemake.exceptions import WorkflowError
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated, without_secrets
+from nard.project.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated, without_secrets
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
-from nard.data.errors import DataError
-from nard.experiments import CHAPTERS, figures_of
+from nard.errors import DataError
+from nard.chapters import CHAPTERS, figures_of
 from nard.files import read_json
-from nard.memory import fit_megabytes, tuned_by
-from nard.methods import METHODS, minimise_j
+from nard.fits.memory import fit_megabytes, tuned_by
+from nard.fits.methods import METHODS, minimise_j
 
 
 def default_config(workflow_folder):

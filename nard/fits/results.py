@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from nard.cx2 import cx2_text
+from nard.export.cx2 import cx2_text
+from nard.export.graphs import findings_graph, readable_as_xml
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
-from nard.memory import MOST_ROWS
-from nard.methods import settings_of_tests, tuned_settings
-from nard.networks import findings_graph, readable_as_xml
+from nard.fits.memory import MOST_ROWS
+from nard.fits.methods import settings_of_tests, tuned_settings
 
 __all__ = ["hidden_table", "node_table", "read_matrix", "write_fit"]
 
@@ -116,7 +116,7 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
 
 def placed_graph(nodes, groups, edges, associations) -> nx.Graph:
     """The selected findings, with the positions and colours of the network figure."""
-    from nard.figures.network import circular_layout
+    from nard.export.layouts import circular_layout
 
     graph = findings_graph(nodes["id"], edges, associations)
     place = circular_layout(nodes)

@@ -15,12 +15,12 @@ from decimal import ROUND_CEILING, Context
 
 import pandas as pd
 
-from nard.captions import NAMES
-from nard.explorer.intervals import association_intervals, edge_intervals
-from nard.figures.network import circular_layout
-from nard.findings import caution_text
-from nard.hidden import HiddenInput
-from nard.methods import METHODS
+from nard.estimator.findings import caution_text
+from nard.export.layouts import circular_layout
+from nard.fits.hidden import HiddenInput
+from nard.fits.methods import METHODS
+from nard.report.captions import NAMES
+from nard.report.explorer.intervals import association_intervals, edge_intervals
 
 __all__ = ["MOST_SELECTED", "CohortFits", "FitTables", "payload"]
 

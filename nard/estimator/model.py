@@ -18,19 +18,19 @@ from nard.algorithms import METHODS, Data
 from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import fit_joint, prediction, prepare
-from nard.checked import CheckedDataMixin
-from nard.findings import FindingsMixin, caution_text, relevance_table
-from nard.kernels import make_feature_map
-from nard.priors import make_alpha_prior, make_covariance_prior
-from nard.progress import Watch
-from nard.scaling import Scaler
-from nard.selection import association_tests, network_test
-from nard.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
-from nard.validation import (
+from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
+from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
+from nard.estimator.kernels import make_feature_map
+from nard.estimator.scaling import Scaler
+from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
+from nard.inputs import (
+    CheckedDataMixin,
     check_same_samples,
     is_number,
     require,
 )
+from nard.progress import Watch
+from nard.selection import association_tests, network_test
 
 __all__ = ["NARD"]
 
@@ -486,7 +486,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         return table
 
     def _given_tails(self) -> float | None:
-        """As :class:`nard.tuning.Settings` has them."""
+        """As :class:`nard.estimator.tuning.Settings` has them."""
         if not isinstance(self.tails, str):
             return np.inf if self.tails is None else float(self.tails)
         paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
@@ -610,7 +610,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         )
 
     def _cautions(self, data, shown, parts, joint) -> list[dict]:
-        """Codes and numbers of what the tests cannot promise; :func:`nard.findings.caution_text` has the words."""
+        """Codes and numbers of what the tests cannot promise; ``findings.caution_text`` has the words."""
         cautions = []
         if not parts.entries and not np.isfinite(joint.state.alpha).any():
             called = len(self.entry_test_.selected(_FDR)[0])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nard.data.errors import DataError
+from nard.errors import DataError
 
 __all__ = ["job"]
 

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from nard.networks import findings_graph
+from nard.export.graphs import findings_graph
+from nard.inputs import is_number, require
 from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
-from nard.validation import is_number, require
 
 __all__ = ["FindingsMixin", "association_table", "caution_text", "edge_table", "relevance_table"]
 

@@ -12,15 +12,15 @@ import jinja2
 import pandas as pd
 import yaml
 
-from nard.alt_text import alt_text
-from nard.captions import cohort_paragraph, signed
-from nard.config import without_secrets
 from nard.data.ledger import dropped_lines
-from nard.explorer.page import asset, template
-from nard.findings import caution_text
-from nard.hidden import HiddenInput
-from nard.methods import METHODS
-from nard.methods_section import MethodsSection, software_versions
+from nard.estimator.findings import caution_text
+from nard.fits.hidden import HiddenInput
+from nard.fits.methods import METHODS
+from nard.project.config import without_secrets
+from nard.report.alt_text import alt_text
+from nard.report.captions import cohort_paragraph, signed
+from nard.report.explorer.page import asset, template
+from nard.report.methods_section import MethodsSection, software_versions
 
 __all__ = ["CohortResults", "NardFit", "report_page"]
 

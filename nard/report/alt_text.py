@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from nard.captions import NAMES, listed, signed
-from nard.methods import METHODS
+from nard.fits.methods import METHODS
+from nard.report.captions import NAMES, listed, signed
 
 __all__ = ["alt_text"]
 
@@ -17,7 +17,7 @@ _STRONGEST = 3
 def alt_text(figure: str, cohorts: Mapping, tables: Mapping[str, pd.DataFrame]) -> str | None:
     """The text for a figure by the name of its file, or None if its tables tell nothing beyond its caption.
 
-    ``cohorts`` are :class:`nard.report.CohortResults` by name, ``tables`` those of the report.
+    ``cohorts`` are :class:`nard.report.page.CohortResults` by name, ``tables`` those of the report.
     """
     for start, describe in _OF_ONE_COHORT.items():
         if figure.startswith(start) and figure.removeprefix(start) in cohorts:

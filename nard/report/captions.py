@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.methods import METHODS
+from nard.fits.methods import METHODS
 
 __all__ = ["NAMES", "cohort_paragraph", "listed", "origin", "signed"]
 

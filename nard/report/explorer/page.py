@@ -22,7 +22,7 @@ _SCRIPTS = ("findings.js", "network.js", "export.js", "controls.js")
 
 def asset(name: str) -> str:
     """A file of this folder."""
-    return (resources.files("nard.explorer") / name).read_text(encoding="utf-8")
+    return (resources.files("nard.report.explorer") / name).read_text(encoding="utf-8")
 
 
 def template(text: str) -> jinja2.Template:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nard.config import cohort_files, load_config, methods_of, preprocessing_of
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
-from nard.data.errors import DataError
 from nard.data.ledger import dropped_lines
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
-from nard.memory import MemoryLimit, memory_limit, too_large
+from nard.errors import DataError
+from nard.fits.memory import MemoryLimit, memory_limit, too_large
+from nard.project.config import cohort_files, load_config, methods_of, preprocessing_of
 
 __all__ = [
     "check_cohort",

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from nard.data.errors import DataError
-from nard.methods import minimise_j
+from nard.errors import DataError
+from nard.fits.methods import minimise_j
 
 __all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large", "tuned_by"]
 
@@ -41,7 +41,7 @@ def fit_megabytes(
     Parameters
     ----------
     method : str
-        As in :data:`nard.methods.METHODS`.
+        As in :data:`nard.fits.methods.METHODS`.
     n_samples, n_inputs, n_outputs : int
         N, d and m.
     tuned : bool, default=False
@@ -51,7 +51,7 @@ def fit_megabytes(
 
     Examples
     --------
-    >>> from nard.memory import fit_megabytes
+    >>> from nard.fits.memory import fit_megabytes
     >>> fit_megabytes("sequential", 350, 20_000, 200) < fit_megabytes("mrce", 350, 20_000, 200)
     True
     """

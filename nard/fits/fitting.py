@@ -9,8 +9,8 @@ import pandas as pd
 
 from nard.baselines.chains import fit_resuming
 from nard.data.groups import own_genes
-from nard.methods import make_model, minimise_j
-from nard.results import write_fit
+from nard.fits.methods import make_model, minimise_j
+from nard.fits.results import write_fit
 
 __all__ = ["FIT_FILES", "fit_paths", "fitted_model", "own_pairs", "write_model"]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from nard.chapters import CHAPTERS
 from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
-from nard.data.errors import DataError
 from nard.data.names import nearest
-from nard.experiments import CHAPTERS
+from nard.errors import DataError
 
 __all__ = [
     "ConfigError",
@@ -44,7 +44,9 @@ class ConfigError(DataError):
 
 @cache
 def schema() -> dict:
-    return yaml.safe_load((resources.files("nard") / "schemas" / "config.schema.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(
+        (resources.files("nard.project") / "schemas" / "config.schema.yaml").read_text(encoding="utf-8")
+    )
 
 
 def load_config(path: str | Path) -> dict:

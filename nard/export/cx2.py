@@ -6,7 +6,7 @@ import json
 
 import networkx as nx
 
-from nard.figures.style import NEGATIVE, POSITIVE
+from nard.palette import NEGATIVE, POSITIVE
 
 __all__ = ["cx2_nodes", "cx2_text"]
 

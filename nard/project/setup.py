@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
-from nard.check import check_cohort, printed
-from nard.config import preprocessing_of, validated
 from nard.data.cohort import LOST_TO_GAPS
-from nard.data.errors import DataError
 from nard.data.names import nearest
 from nard.data.pathways import read_pathways
-from nard.inspection import described, look_at_covariates, look_at_pair
+from nard.errors import DataError
+from nard.project.check import check_cohort, printed
+from nard.project.config import preprocessing_of, validated
+from nard.project.inspection import described, look_at_covariates, look_at_pair
 
 __all__ = ["config_for", "template_for"]
 

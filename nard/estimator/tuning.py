@@ -25,11 +25,11 @@ from sklearn.model_selection import KFold
 from nard.algorithms import Data, RoughPass, State, starting_state
 from nard.algorithms.evidence import posterior
 from nard.algorithms.joint import Preparation, prediction, prepare
+from nard.algorithms.priors import AlphaPrior, make_covariance_prior
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import density_at, log_determinant
-from nard.priors import AlphaPrior, make_covariance_prior
+from nard.estimator.scaling import Scaler
 from nard.progress import SILENT, Watch
-from nard.scaling import Scaler
 
 __all__ = ["Parts", "Settings", "Validation", "best_of", "cross_validate", "ebic_path", "fixed_rng", "lam_grid"]
 

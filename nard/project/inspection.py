@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from nard.data.cleaning import looks_raw
-from nard.data.errors import DataError
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import Pathways
 from nard.data.samples import same_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_pair
+from nard.errors import DataError
 
 __all__ = ["described", "look_at_covariates", "look_at_pair"]
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass to ``fit``: which column, what was found, what to do."""
+"""What users pass to ``fit``: checks that say which column, what was found and what to do, and columns' names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numbers
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = [
+    "CheckedDataMixin",
     "check_magnitudes",
     "check_missing",
     "check_orientation",
@@ -18,6 +20,7 @@ __all__ = [
 ]
 
 _SHOWN = 5
+_FEWEST_SAMPLES = 3
 # Fits multiply variances, and the fourth power of anything beyond it, or below its inverse, is infinite or zero.
 _LARGEST = 1e75
 
@@ -124,3 +127,32 @@ def require(condition: bool, name: str, found, expected: str) -> None:
 
 def is_number(value) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+class CheckedDataMixin:
+    """Sets ``feature_labels_`` and ``target_labels_`` of an estimator that is fitted when it has ``coef_``."""
+
+    def _validated(self, X, Y):
+        """Checked float arrays; remembers names and whether Y was one-dimensional."""
+        if Y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        for data, what in ((X, "X"), (Y, "Y")):
+            check_missing(data, what)
+        check_orientation(X, Y)
+        feature_names, target_names = column_names(X, "X"), column_names(Y, "Y")
+        check_same_samples(X, Y)
+        X, Y = validate_data(
+            self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
+        )
+        Y = Y.astype(float)
+        self._one_dimensional = Y.ndim == 1
+        Y = Y[:, None] if self._one_dimensional else Y
+        self.feature_labels_ = feature_names or [f"x{i}" for i in range(X.shape[1])]
+        self.target_labels_ = target_names or [f"y{i}" for i in range(Y.shape[1])]
+        check_magnitudes(X, self.feature_labels_, "X")
+        check_magnitudes(Y, self.target_labels_, "Y")
+        check_outputs(Y, self.target_labels_)
+        return X, Y
+
+    def _check_fitted(self):
+        check_is_fitted(self, "coef_")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
-from nard.captions import NAMES, listed
-from nard.config import methods_of, preprocessing_of
-from nard.methods import METHODS, minimise_j
+from nard.fits.methods import METHODS, minimise_j
+from nard.project.config import methods_of, preprocessing_of
+from nard.report.captions import NAMES, listed
 
 __all__ = ["MethodsSection", "methods_section", "software_versions"]
 

@@ -1,0 +1,1 @@
+"""What people read: the report's page with its captions, the Methods section, the explorer."""
