@@ -49,8 +49,9 @@ The paper has no held-out predictions of real data; this table is ours. Every me
 samples and scored on the rest, five times. The score is the log density per sample under the method's own predictive
 distribution, for outputs of unit variance, higher is better; R² is over all outputs. NARD is Sequential NARD at its
 defaults. Its predictive density is a multivariate t where samples held out within the training folds want it; those of
-the other methods are normal, as they define them. What a method chooses (λ, the parts of the model, hidden inputs), it chooses within the training folds, except
-that the preparation of the columns (normal scores, adjustment, season) has seen all samples, for all methods alike.
+the other methods are normal, as they define them. What a method chooses (λ, the parts of the model, hidden inputs), it
+chooses within the training folds, except that the preparation of the columns (normal scores, adjustment, season) has
+seen all samples, for all methods alike.
 
 Days that follow each other are alike, so that folds of time series are five stretches of time, and the seven days on
 both sides of the held-out stretch are left out of the fit. Other folds are random.
