@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
-from nard.fits.methods import METHODS, minimise_j
+from nard.fits.methods import Method, find_method
 from nard.project.config import methods_of, preprocessing_of
 from nard.report.captions import NAMES, listed
 
@@ -20,11 +20,6 @@ __all__ = ["MethodsSection", "methods_section", "software_versions"]
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 
-_NARD = (
-    "Zhang et al. 2025",
-    "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y (2025). Efficient network automatic relevance "
-    "determination. Proceedings of the 42nd International Conference on Machine Learning.",
-)
 _BH = (
     "Benjamini and Hochberg 1995",
     "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
@@ -48,42 +43,6 @@ _SNAKEMAKE = (
     "Mölder et al. 2021",
     "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33.",
 )
-_SKLEARN = (
-    "Pedregosa et al. 2011",
-    "Pedregosa F et al. (2011). Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, "
-    "2825–2830.",
-)
-# How each method is cited in the text, and its reference.
-_PUBLICATIONS = {
-    **dict.fromkeys(minimise_j(METHODS), _NARD),
-    "mrce": (
-        "Rothman et al. 2010",
-        "Rothman AJ, Levina E, Zhu J (2010). Sparse multivariate regression with covariance estimation. Journal of "
-        "Computational and Graphical Statistics 19, 947–962.",
-    ),
-    "capme": (
-        "Cai et al. 2013",
-        "Cai TT, Li H, Liu W, Xie J (2013). Covariate-adjusted precision matrix estimation with an application in "
-        "genetical genomics. Biometrika 100, 139–156.",
-    ),
-    "mssl": (
-        "Deshpande et al. 2019",
-        "Deshpande SK, Ročková V, George EI (2019). Simultaneous variable and covariance selection with the "
-        "multivariate spike-and-slab lasso. Journal of Computational and Graphical Statistics 28, 921–931.",
-    ),
-    "ard": _SKLEARN,
-    "multitask_lasso": _SKLEARN,
-    "jrns": (
-        "Samanta et al. 2022",
-        "Samanta S, Khare K, Michailidis G (2022). A generalized likelihood-based Bayesian approach for scalable joint "
-        "regression and covariance selection in high dimensions. Statistics and Computing 32, 47.",
-    ),
-    "hsghs": (
-        "Li et al. 2021",
-        "Li Y, Datta J, Craig BA, Bhadra A (2021). Joint mean–covariance estimation via the horseshoe. Journal of "
-        "Multivariate Analysis 183, 104716.",
-    ),
-}
 
 # In the reason why samples of another type were dropped (nard/data/samples.py).
 _KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
@@ -134,7 +93,7 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
         _data(summaries, config),
         _preparation(summaries, config),
         _model(fits, config),
-        *([_tests(fits, config)] if minimise_j([config["reference"]]) else []),
+        *([_tests(fits, config)] if find_method(config["reference"]).minimises_j else []),
         _found(fits),
         _comparisons(summaries, config),
         _software(config),
@@ -143,13 +102,18 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
 
 
 def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
-    methods = {method for cohort in config["cohorts"] for method in methods_of(config, cohort)}
-    cited = {_PUBLICATIONS[method][1] for method in methods} | {_SNAKEMAKE[1]}
-    if minimise_j([config["reference"]]):
+    names = {name for cohort in config["cohorts"] for name in methods_of(config, cohort)}
+    publications = [find_method(name).publication for name in names]
+    cited = {publication[1] for publication in publications if publication} | {_SNAKEMAKE[1]}
+    if find_method(config["reference"]).minimises_j:
         cited |= {_BH[1], _LIU[1]}
         cited |= {_SINGLE[1]} if _any_entries(fits) else set()
         cited |= {_OWEN[1]} if config["fit"]["hidden"] == "auto" else set()
     return sorted(cited)
+
+
+def _citation(method: Method) -> str:
+    return method.publication[0] if method.publication else f"[cite {method.title}]"
 
 
 def software_versions() -> dict[str, str]:
@@ -230,11 +194,11 @@ def _kept(choice: str | int, names: str) -> str:
 
 def _model(fits: Sequence[Mapping], config: Mapping) -> str:
     reference = config["reference"]
-    citation, _ = _PUBLICATIONS[reference]
-    if not minimise_j([reference]):
+    method = find_method(reference)
+    citation = _citation(method)
+    if not method.minimises_j:
         return (
-            f"Networks were estimated by {METHODS[reference].title} ({citation}), which selects by its own rule and "
-            "tests nothing."
+            f"Networks were estimated by {method.title} ({citation}), which selects by its own rule and tests nothing."
         )
     lam = config["fit"]["lam"]
     used = [fit["tuned"]["lam"] for fit in fits]
@@ -318,7 +282,7 @@ def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
         if method != config["reference"]:
             titles = [s["title"] for s in summaries if method in methods_of(config, s["cohort"])]
             where = "" if len(titles) == len(summaries) else f"; in {listed(titles)} only"
-            others.append(f"{METHODS[method].title} ({_PUBLICATIONS[method][0]}{where})")
+            others.append(f"{find_method(method).title} ({_citation(find_method(method))}{where})")
     if others:
         said.append(f"For comparison we fitted {listed(others)}.")
     stability = config["stability"]
