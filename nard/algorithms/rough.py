@@ -91,21 +91,12 @@ def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior:
 
 
 class Variant(NamedTuple):
-    """One of the four algorithms.
-
-    Attributes
-    ----------
-    fit : callable
-        From a problem and a starting state to a fit.
-    start : callable
-        From a problem, a rough pass and a tolerance to the state where it begins.
-    takes : tuple of str
-        What it takes of the options of :func:`minimise` that are not for all. One that takes ``fallback`` ends there if
-        it would end above it.
-    """
+    """One of the four algorithms: its function, where it starts, and what it takes."""
 
     fit: Callable[..., Fit]
     start: Callable[[Problem, RoughPass, float], State]
+    # Of the options of `minimise` that are not for all. One that takes `fallback`, the start of the others,
+    # ends there if it would end above it.
     takes: tuple[str, ...] = ()
 
 
@@ -141,10 +132,7 @@ def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float, 
 def minimise(
     problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, fallback=None, **options
 ) -> Fit:
-    """Runs one of :data:`VARIANTS`; ``options`` are tol, max_iter and watch.
-
-    ``fallback`` is where the batch algorithms end if they end above it: the state that the others start from.
-    """
+    """Runs one of :data:`VARIANTS`; ``options`` are tol, max_iter and watch."""
     variant = VARIANTS[method]
     own = {"update": update, "order": order, "rng": rng, "fallback": fallback}
     return variant.fit(problem, start, **{name: own[name] for name in variant.takes}, **options)

@@ -36,46 +36,22 @@ def _dense(n: int, d: int, m: int, folds: int) -> int:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to fit X and Y.
+    """A way to fit X and Y, and all that distinguishes it from others."""
 
-    Attributes
-    ----------
-    name : str
-        In the config, in tables and as a folder.
-    title : str
-        Its name in figures and texts.
-    path : str
-        Module and class, as ``package.module:Class`` or ``file.py:Class``.
-    publication : tuple of str or None
-        How it is cited in a text, and its reference.
-    doubles : callable
-        From N, d, m and the number of folds (0 if nothing is cross-validated) to the doubles that a fit holds at its
-        peak.
-    colour, marker : str
-        In figures that compare methods.
-    minimises_j : bool
-        Whether it minimises NARD's J and tests its findings.
-    arguments : dict
-        Constructor arguments that make it this method.
-    takes : tuple of str
-        Which settings of the config's section `fit` it takes.
-    tuned : dict
-        Constructor argument → fitted attribute, for what a fit chooses itself: with these a refit chooses nothing.
-    predicting : dict
-        Constructor arguments of fits that are only to predict: a posterior mean needs fewer draws than an interval.
-    """
-
-    name: str
-    title: str
-    path: str
-    publication: tuple[str, str] | None = None
+    name: str  # in the config, in tables and as a folder
+    title: str  # in figures and texts
+    path: str  # of its class, package.module:Class or file.py:Class
+    publication: tuple[str, str] | None = None  # how it is cited in a text, and its reference
+    # From N, d, m and the number of folds (0 if nothing is cross-validated) to what a fit holds at its peak.
     doubles: Callable[[int, int, int, int], int] = _dense
-    colour: str = MUTED
+    colour: str = MUTED  # in figures that compare methods
     marker: str = "d"
-    minimises_j: bool = False
-    arguments: Mapping = field(default_factory=dict)
-    takes: tuple[str, ...] = ()
+    minimises_j: bool = False  # NARD's J; such a method tests its findings
+    arguments: Mapping = field(default_factory=dict)  # of the constructor, which make the class this method
+    takes: tuple[str, ...] = ()  # which settings of the config's section `fit`
+    # Constructor argument → fitted attribute, for what a fit chooses itself: with these a refit chooses nothing.
     tuned: Mapping[str, str] = field(default_factory=dict)
+    # Constructor arguments of fits that are only to predict: a posterior mean needs fewer draws than an interval.
     predicting: Mapping = field(default_factory=dict)
 
 
@@ -224,11 +200,8 @@ def announced() -> dict[str, str]:
 def find_method(entry: str) -> Method:
     """The method that an entry of the config's `methods` means.
 
-    Parameters
-    ----------
-    entry : str
-        A name, of the registry or of an entry point; or the path of a class, which goes by its name in lower case
-        unless one is given as ``name=path``. A finished run's name of such a class is enough to speak of it.
+    That is a name, of the registry or of an entry point; or the path of a class, which goes by its name in lower case
+    unless one is given as ``name=path``. The name alone is enough to speak of a finished fit.
 
     Examples
     --------
