@@ -1,6 +1,7 @@
 """The registry of methods, and methods that are not in it."""
 
 import ast
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def config(*entries, **keys):
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_an_entry_says_everything(method):
     assert METHODS[method.name] is method
-    assert method.publication[0].rpartition(" ")[2] in method.publication[1]
+    assert re.match(r"\w+ [A-Z]+[ ,].*\(\d{4}\)\. .+\.$", method.publication)
     model = make_model(method.name, FIT, 0)
     arguments = model.get_params()
     assert {*method.arguments, *method.takes, *method.tuned, *method.predicting} <= set(arguments)

@@ -21,28 +21,19 @@ __all__ = ["MethodsSection", "methods_section", "software_versions"]
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 
 _BH = (
-    "Benjamini and Hochberg 1995",
     "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
-    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300.",
+    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300."
 )
 _LIU = (
-    "Liu 2013",
     "Liu W (2013). Gaussian graphical model estimation with false discovery rate control. Annals of Statistics 41, "
-    "2948–2978.",
+    "2948–2978."
 )
-_OWEN = (
-    "Owen and Wang 2016",
-    "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139.",
-)
+_OWEN = "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139."
 _SINGLE = (
-    "Wang et al. 2020",
     "Wang G, Sarkar A, Carbonetto P, Stephens M (2020). A simple new approach to variable selection in regression, "
-    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300.",
+    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300."
 )
-_SNAKEMAKE = (
-    "Mölder et al. 2021",
-    "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33.",
-)
+_SNAKEMAKE = "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33."
 
 # In the reason why samples of another type were dropped (nard/data/samples.py).
 _KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
@@ -103,17 +94,25 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
 
 def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
     names = {name for cohort in config["cohorts"] for name in methods_of(config, cohort)}
-    publications = [find_method(name).publication for name in names]
-    cited = {publication[1] for publication in publications if publication} | {_SNAKEMAKE[1]}
+    cited = {_SNAKEMAKE, *(find_method(name).publication for name in names)} - {None}
     if find_method(config["reference"]).minimises_j:
-        cited |= {_BH[1], _LIU[1]}
-        cited |= {_SINGLE[1]} if _any_entries(fits) else set()
-        cited |= {_OWEN[1]} if config["fit"]["hidden"] == "auto" else set()
+        cited |= {_BH, _LIU}
+        cited |= {_SINGLE} if _any_entries(fits) else set()
+        cited |= {_OWEN} if config["fit"]["hidden"] == "auto" else set()
     return sorted(cited)
 
 
+def _cited(reference: str) -> str:
+    """Authors and year of a reference, as in a text."""
+    authors, year = re.match(r"(.+?) \((\d+)\)", reference).groups()
+    first, *others = (author.split()[0] for author in authors.split(", "))
+    if len(others) > 1 or authors.endswith("et al."):
+        return f"{first} et al. {year}"
+    return f"{' and '.join([first, *others])} {year}"
+
+
 def _citation(method: Method) -> str:
-    return method.publication[0] if method.publication else f"[cite {method.title}]"
+    return _cited(method.publication) if method.publication else f"[cite {method.title}]"
 
 
 def software_versions() -> dict[str, str]:
@@ -203,7 +202,7 @@ def _model(fits: Sequence[Mapping], config: Mapping) -> str:
     lam = config["fit"]["lam"]
     used = [fit["tuned"]["lam"] for fit in fits]
     values = f"λ = {min(used):.2g}" if min(used) == max(used) else f"λ between {min(used):.2g} and {max(used):.2g}"
-    single = f" ({_SINGLE[0]})" if _any_entries(fits) else ""
+    single = f" ({_cited(_SINGLE)})" if _any_entries(fits) else ""
     return (
         f"We fitted network automatic relevance determination (NARD; {citation}) by its {reference} algorithm, in the "
         "model Y = (U + B)X + LF + E with residual precision Ω: U is NARD's column-wise part, for inputs that drive "
@@ -229,7 +228,7 @@ def _parts(fits: Sequence[Mapping], config: Mapping) -> str:
 def _hidden(fits: Sequence[Mapping], config: Mapping) -> str:
     counts = [f"{fit['hidden']['number']} in {fit['title']}" for fit in fits]
     if config["fit"]["hidden"] == "auto":
-        return f"The number of hidden inputs was found by bi-cross-validation ({_OWEN[0]}): {listed(counts)}."
+        return f"The number of hidden inputs was found by bi-cross-validation ({_cited(_OWEN)}): {listed(counts)}."
     if not config["fit"]["hidden"]:
         return "Hidden inputs were not allowed for."
     return f"The number of hidden inputs was set beforehand: {listed(counts)}."
@@ -255,9 +254,9 @@ def _tests(fits: Sequence[Mapping], config: Mapping) -> str:
         said.append(f"{where} and input → output associations were tested by leave-one-out scores given U.")
     said.append(
         "Edges between outputs are partial correlations given all inputs and all other outputs; they were tested by "
-        f"nodewise regressions, corrected for the bias of their penalty ({_LIU[0]}) and for residuals that are not "
-        f"normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each cohort "
-        f"({_BH[0]})."
+        f"nodewise regressions, corrected for the bias of their penalty ({_cited(_LIU)}) and for residuals that are "
+        f"not normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each "
+        f"cohort ({_cited(_BH)})."
     )
     return " ".join(said)
 
@@ -298,7 +297,7 @@ def _software(config: Mapping) -> str:
     versions = software_versions()
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("nard", "snakemake"))
     return (
-        f"All steps were run by the Snakemake ({versions['snakemake']}; {_SNAKEMAKE[0]}) workflow of nard "
+        f"All steps were run by the Snakemake ({versions['snakemake']}; {_cited(_SNAKEMAKE)}) workflow of nard "
         f"{versions['nard']} with seed {config['seed']}; {packages}."
     )
 
