@@ -29,7 +29,7 @@ config = checked(config, workflow.configfiles)
 
 wildcard_constraints:
     cohort="|".join(config["cohorts"]),
-    method="|".join(METHODS),
+    method="|".join(method_names(config)),
 
 
 include: "workflow/rules/data.smk"

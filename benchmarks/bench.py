@@ -23,6 +23,8 @@ import matplotlib as mpl
 import numpy as np
 from real_data import real_data_folder
 
+from nard.fits.methods import METHODS
+
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
@@ -30,10 +32,7 @@ HERE = Path(__file__).parent
 FIGURES = HERE / "figures"
 RESULTS = HERE / "RESULTS.md"
 HEAD = "# Speed\n\nWritten by `make bench`. Where there is a peer or a floor, times are ratios to it in the same run."
-METHODS = ("sequential", "hybrid", "full", "surrogate")
-# Okabe and Ito's colours, which colour-blind people can tell apart.
-COLOURS = {"sequential": "#0072B2", "hybrid": "#009E73", "full": "#D55E00", "surrogate": "#CC79A7"}
-MARKERS = {"sequential": "o", "hybrid": "s", "full": "^", "surrogate": "D"}
+VARIANTS = ("sequential", "hybrid", "full", "surrogate")
 PYTHON_PEERS, R_PEERS = ("scikit-learn", "GGLasso", "skglm"), ("R glasso", "R huge")
 # m, edge probability, and the peers that end within minutes there.
 NETWORKS = [
@@ -186,7 +185,7 @@ def start():
 
 def table_one():
     rows = []
-    for method in METHODS:
+    for method in VARIANTS:
         found = run("table_one", method=method)
         rows.append(
             [
@@ -205,23 +204,23 @@ def table_one():
 
 
 def growth():
-    seconds = {method: [] for method in METHODS}
+    seconds = {method: [] for method in VARIANTS}
     for d in GROWTH:
-        for method in METHODS:
+        for method in VARIANTS:
             found = run("table_one", method=method, d=d, relevant=250 / d if d > 5000 else 0.05)
             seconds[method].append(found["ratio"] * found["product"])
     fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     rows = []
-    for method in METHODS:
+    for method in VARIANTS:
         slope = np.polyfit(np.log(GROWTH), np.log(seconds[method]), 1)[0]
         relative = np.array(seconds[method]) / seconds[method][GROWTH.index(5000)]
-        ax.plot(GROWTH, relative, color=COLOURS[method], marker=MARKERS[method], label=f"{method}: d^{slope:.2f}")
+        look = {"color": METHODS[method].colour, "marker": METHODS[method].marker}
+        ax.plot(GROWTH, relative, label=f"{method}: d^{slope:.2f}", **look)
         rows.append([method, f"{slope:.2f}", *(f"{value:.2f}" for value in relative)])
     for method in ("full", "surrogate"):
         relative = np.array(PAPER[method]) / PAPER[method][PAPER["d"].index(5000)]
-        ax.plot(
-            PAPER["d"], relative, color=COLOURS[method], ls=":", label=f"paper, {method} (N = 20,000, an iteration)"
-        )
+        label = f"paper, {method} (N = 20,000, an iteration)"
+        ax.plot(PAPER["d"], relative, color=METHODS[method].colour, ls=":", label=label)
     ax.set(xscale="log", yscale="log", xlabel="inputs d", ylabel="time relative to d = 5,000")
     ax.set_title("Growth with d, m = N = 1,500")
     ax.legend(frameon=False, fontsize=8)

@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from nard import NARD
-from nard.algorithms import METHODS, Data, RoughPass, State, minimise
+from nard.algorithms import VARIANTS, Data, RoughPass, State, minimise
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.estimator.scaling import Scaler
 from nard.simulate import make_regression
@@ -81,7 +81,7 @@ def variance_from_any_start(design, seed, lam=0.1, starts=(1e-2, 1.0, 1e2, 1e4))
     rough = RoughPass(scaled, cov_prior)
     problem = rough.problem(scaled, lam, make_alpha_prior(None, data.Y.shape[1]), cov_prior)
     table = {}
-    for method in METHODS:
+    for method in VARIANTS:
         fits = [minimise(problem, State(np.full(problem.d, a), rough.network), method) for a in starts]
         table[method] = [np.mean(np.diag(fit.state.network.covariance) * units**2) for fit in fits]
     return pd.DataFrame(table, index=pd.Index(starts, name="starting α"))

@@ -19,10 +19,10 @@ from nard.data.cleaning import standardised
 from nard.experiments.datasets import load_tcga
 from nard.experiments.predictions import held_out
 
-METHODS = ("none", "ridge", "multitask_lasso", "ard", "sequential")
+COMPARED = ("none", "ridge", "multitask_lasso", "ard", "sequential")
 
 
-def compare(X, Y, methods=METHODS):
+def compare(X, Y, methods=COMPARED):
     """Five-fold held-out log-likelihood per sample and R² of every method."""
     rows = {}
     for method in methods:

@@ -79,6 +79,8 @@ def _values(node: Mapping) -> str:
         return ", or ".join(map(_values, node["anyOf"]))
     if "enum" in node:
         return ", ".join(f"`{_plain(value)}`" for value in node["enum"])
+    if "then" in node:
+        return f"{_values(node['then'])}, or the path of a class"
     kinds = node.get("type", "object")
     names = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "`true` or `false`"}
     names |= {"null": "`null`", "array": "a list", "object": "keys and values"}

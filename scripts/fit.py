@@ -17,6 +17,6 @@ if __name__ == "__main__":
         X, Y = read_matrix(source.X), read_matrix(source.Y)
         groups = read_tsv(source.groups, dtype=str).fillna("")
         folder = Path(snakemake.output.model).parent
-        model = fitted_model(method, settings, snakemake.params.seed, X, Y, groups, folder)
+        model = fitted_model(snakemake.params.method, settings, snakemake.params.seed, X, Y, groups, folder)
         summary = write_model(model, method, settings, len(X), groups, about, dict(snakemake.output.items()))
         log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])

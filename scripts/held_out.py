@@ -6,7 +6,7 @@ from nard.data.groups import own_inputs
 from nard.files import read_json, read_tsv, write_json, write_tsv
 from nard.fits.comparison import held_out
 from nard.fits.fitting import own_pairs
-from nard.fits.methods import METHODS, make_model
+from nard.fits.methods import find_method, make_model
 from nard.fits.results import read_matrix
 from nard.project.jobs import job
 
@@ -16,9 +16,9 @@ if __name__ == "__main__":
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
         # What was chosen on the whole data is kept: choosing λ and the parts of the model again in every fold would
         # cost many times as much and change little.
-        method = snakemake.wildcards.method
+        method = snakemake.params.method
         tuned = read_json(snakemake.input.fit)["tuned"]
-        fixed = {**tuned, **METHODS[method].predicting, **own_pairs(method, groups)}
+        fixed = {**tuned, **find_method(method).predicting, **own_pairs(method, groups)}
         likelihood, r2, shares = held_out(
             lambda: make_model(method, snakemake.params.fit, snakemake.params.seed, **fixed),
             X,

@@ -7,7 +7,7 @@ import numpy as np
 from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
 from nard.fits.hidden import hidden_inputs
-from nard.fits.methods import minimise_j
+from nard.fits.methods import find_method
 from nard.fits.results import read_matrix
 from nard.project.jobs import job
 from nard.report.methods_section import methods_section
@@ -18,7 +18,7 @@ def nard_fits(fitted, fits, models, inputs):
     """The fits of NARD by cohort, with their hidden inputs; ``inputs`` are the files of X by cohort."""
     found, X = {}, (None, None)
     for (cohort, method), fit, model in zip(fitted, fits, models, strict=True):
-        if minimise_j([method]):
+        if find_method(method).minimises_j:
             with np.load(model) as arrays:
                 if len(arrays.get("hidden_loadings", ())) and X[0] != cohort:
                     X = cohort, read_matrix(inputs[cohort])

@@ -13,7 +13,7 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         X, Y = read_matrix(snakemake.input.X), read_matrix(snakemake.input.Y)
         groups = read_tsv(snakemake.input.groups, dtype=str).fillna("")
-        method, settings, fit = snakemake.wildcards.method, snakemake.params.fit, read_json(snakemake.input.fit)
+        method, settings, fit = snakemake.params.method, snakemake.params.fit, read_json(snakemake.input.fit)
         # The parts of the model are those under which the findings were tested, not those that predict best.
         fixed = {**fit["tuned"], **fit["tested"], **own_pairs(method, groups)}
         frequencies = selection_frequency(

@@ -65,15 +65,15 @@ def test_the_estimate_is_never_below_what_a_fit_takes_and_not_far_above(measured
 
 
 def test_the_constants_are_those_of_the_methods():
-    from nard import estimator, memory
     from nard.algorithms import entries
     from nard.baselines import separate
+    from nard.estimator import model
+    from nard.fits import doubles, memory, methods
 
-    assert memory._FOLDS == estimator._N_FOLDS == CAPME().n_folds
-    assert (memory._EFFECTS, memory._KEPT) == (entries.MOST_EFFECTS, entries._KEPT)
-    assert estimator._MOST_PRODUCTS == memory._MOST_PRODUCTS
-    assert CAPME().n_values == memory._CAPME_VALUES
-    assert separate._REGRESSIONS["multitask_lasso"]().alphas == memory._LASSO_VALUES
+    assert memory._FOLDS == model._N_FOLDS == CAPME().n_folds
+    assert (doubles._EFFECTS, doubles._KEPT) == (entries.MOST_EFFECTS, entries._KEPT)
+    assert model._MOST_PRODUCTS == memory._MOST_PRODUCTS
+    assert CAPME().n_values == separate._REGRESSIONS["multitask_lasso"]().alphas == methods._VALUES
 
 
 @pytest.mark.parametrize("method", METHODS)

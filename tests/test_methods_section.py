@@ -146,6 +146,12 @@ def test_every_baseline_is_cited(method):
     assert len(references) == 7  # NARD, single effects, hidden inputs, edges, q-values, Snakemake, and the method's
 
 
+def test_a_method_from_outside_is_to_be_cited():
+    text = text_of(config(methods=["sequential", "mine=nard.baselines:CAPME"]))
+    assert "For comparison we fitted mine ([cite mine])." in text
+    assert len(text.split("## References")[1].strip().splitlines()) == 6
+
+
 def test_a_method_of_one_cohort_is_said_to_be_so():
     settings = config()
     settings["cohorts"]["LUAD"]["more_methods"] = ["jrns"]

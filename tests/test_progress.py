@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nard import NARD
-from nard.algorithms import METHODS
+from nard.algorithms import VARIANTS
 from nard.progress import Watch
 from nard.simulate import make_regression
 
@@ -32,7 +32,7 @@ def interrupt_at(monkeypatch, method, times=1):
     monkeypatch.setattr(Watch, method, press)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_first_interrupt_returns_what_there_is(name, data, monkeypatch):
     interrupt_at(monkeypatch, "step")
     before = signal.getsignal(signal.SIGINT)

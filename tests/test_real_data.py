@@ -7,7 +7,7 @@ import pytest
 from held_out import compare
 
 from nard import NARD
-from nard.algorithms import METHODS
+from nard.algorithms import VARIANTS
 from nard.data.cleaning import standardised
 from nard.experiments.datasets import load_tcga
 
@@ -19,7 +19,7 @@ def jaccard(a, b):
 def test_methods_agree_on_kirc(real_data):
     prepared = load_tcga(real_data / "tcga", "KIRC")
     X, Y = prepared.X, prepared.Y
-    models = [NARD(method=method, lam=0.1, relevance="inputs", hidden=0).fit(X, Y) for method in METHODS]
+    models = [NARD(method=method, lam=0.1, relevance="inputs", hidden=0).fit(X, Y) for method in VARIANTS]
     networks = [np.triu(model.precision_ != 0, 1) for model in models]
     chosen = []
     for model in models:

@@ -22,7 +22,7 @@ from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learn
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
-from nard.algorithms.rough import RoughPass, minimise, starting_state
+from nard.algorithms.rough import VARIANTS, RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import density_at, distances
 from nard.progress import SILENT, Watch
@@ -244,7 +244,8 @@ def fit_joint(
     data = preparation.residual_data(entries)
     problem = preparation.problem(data, preparation.rough_extra(), lam, alpha_prior, cov_prior)
     start = starting_state(problem, rough, method, tol, watch)
-    fallback = starting_state(problem, rough, "sequential", tol, watch) if method in ("full", "surrogate") else None
+    falls_back = "fallback" in VARIANTS[method].takes
+    fallback = starting_state(problem, rough, "sequential", tol, watch) if falls_back else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
     if not preparation.with_entries:
         return JointFit(problem, entries, fit)

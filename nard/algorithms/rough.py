@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
@@ -17,9 +19,8 @@ from nard.algorithms.surrogate import fit_surrogate
 from nard.covariance import GraphicalLassoResult
 from nard.progress import SILENT, Watch
 
-__all__ = ["METHODS", "RoughPass", "make_problem", "minimise", "starting_state"]
+__all__ = ["VARIANTS", "RoughPass", "make_problem", "minimise", "starting_state"]
 
-METHODS = ("full", "sequential", "surrogate", "hybrid")
 # The rough pass only has to find the residual variances.
 _ROUGH_TOL = 1e-3
 # The residual variances that λ refers to are at least this fraction of the outputs' variances.
@@ -89,33 +90,49 @@ def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior:
     return Problem(data, penalty, alpha_prior, cov_prior)
 
 
-def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float, watch: Watch = SILENT) -> State:
-    """Sequential and hybrid start from the rough pass's inputs, the batch algorithms from all inputs at one α.
+class Variant(NamedTuple):
+    """One of the four algorithms: its function, where it starts, and what it takes."""
 
-    Under the rough pass's guard all start from its inputs, and so they do if nothing is to follow.
+    fit: Callable[..., Fit]
+    start: Callable[[Problem, RoughPass, float], State]
+    # Of the options of `minimise` that are not for all. One that takes `fallback`, the start of the others,
+    # ends there if it would end above it.
+    takes: tuple[str, ...] = ()
 
-    That α is the mean ‖x_i‖², at which an input alone would be shrunk by half. Ω starts diagonal for the batch
-    algorithms, whose first steps settle α before they move it.
+
+def _from_rough_inputs(problem: Problem, rough: RoughPass, tol: float) -> State:
+    alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
+    coordinates = coordinates_at(problem, replace(rough.state, alpha=alpha))
+    return State(alpha, update_network(problem, coordinates.scatter, None, tol), coordinates)
+
+
+def _from_all_inputs(problem: Problem, rough: RoughPass, tol: float) -> State:
+    """All inputs at one α, the mean ‖x_i‖², at which an input alone would be shrunk by half.
+
+    Ω starts diagonal for the batch algorithms, whose first steps settle α before they move it.
     """
-    if method in ("sequential", "hybrid") or problem.entry_threshold or watch.stopped:
-        alpha = np.minimum(rough.alpha, problem.alpha_prior.resting_alpha(problem.m))
-        coordinates = coordinates_at(problem, replace(rough.state, alpha=alpha))
-        return State(alpha, update_network(problem, coordinates.scatter, None, tol), coordinates)
     squares = float(np.einsum("ij,ij->", problem.X, problem.X)) / max(problem.d, 1)
     return State(np.full(problem.d, max(squares, 1e-8)), rough.network)
+
+
+VARIANTS = {
+    "full": Variant(fit_full, _from_all_inputs, ("update", "fallback")),
+    "sequential": Variant(fit_sequential, _from_rough_inputs, ("order", "rng")),
+    "surrogate": Variant(fit_surrogate, _from_all_inputs, ("fallback",)),
+    "hybrid": Variant(fit_hybrid, _from_rough_inputs),
+}
+
+
+def starting_state(problem: Problem, rough: RoughPass, method: str, tol: float, watch: Watch = SILENT) -> State:
+    """Where a variant starts. Under the rough pass's guard, or if nothing is to follow, all start from its inputs."""
+    start = _from_rough_inputs if problem.entry_threshold or watch.stopped else VARIANTS[method].start
+    return start(problem, rough, tol)
 
 
 def minimise(
     problem: Problem, start: State, method: str, *, update="mackay", order="greedy", rng=None, fallback=None, **options
 ) -> Fit:
-    """Runs one of :data:`METHODS`; ``options`` are tol, max_iter and watch.
-
-    ``fallback`` is where the batch algorithms end if they end above it: the state that the others start from.
-    """
-    if method == "full":
-        return fit_full(problem, start, update=update, fallback=fallback, **options)
-    if method == "sequential":
-        return fit_sequential(problem, start, order=order, rng=rng, **options)
-    if method == "surrogate":
-        return fit_surrogate(problem, start, fallback=fallback, **options)
-    return fit_hybrid(problem, start, **options)
+    """Runs one of :data:`VARIANTS`; ``options`` are tol, max_iter and watch."""
+    variant = VARIANTS[method]
+    own = {"update": update, "order": order, "rng": rng, "fallback": fallback}
+    return variant.fit(problem, start, **{name: own[name] for name in variant.takes}, **options)

@@ -6,6 +6,7 @@ have no p-values, and their ``fdr`` is there only so that all methods are called
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import networkx as nx
@@ -45,11 +46,15 @@ class Estimate:
     omega_sd: np.ndarray | None = None
 
 
-class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
     """A method to compare with. Subclasses check their parameters and estimate in ``_estimate(X, Y)``.
 
     There X (n, d) and Y (n, m) are centred float arrays; the subclass may set further attributes, such as the λ chosen.
     """
+
+    @abstractmethod
+    def _estimate(self, X, Y) -> Estimate:
+        """What the method finds."""
 
     def fit(self, X, Y):
         """Fit the model to X (samples × inputs) and Y (samples × outputs), arrays or DataFrames."""

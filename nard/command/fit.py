@@ -53,7 +53,7 @@ def add(commands) -> None:
         type=_seconds,
         default=300.0,
         metavar="SECONDS",
-        help="when a sampler (jrns, hsghs) stops; none lets it finish; default: %(default)g",
+        help="when a sampler stops; none lets it finish; default: %(default)g",
     )
     parser.add_argument("--seed", type=_seed, default=1, help="of everything random; default: %(default)s")
     parser.add_argument(

@@ -53,7 +53,7 @@ def _figures(folder: Path, max_edges: int):
     from nard.figures.network import plot_network
     from nard.figures.traces import plot_lam_table, plot_trace
     from nard.files import read_json, read_tsv
-    from nard.fits.methods import METHODS
+    from nard.fits.methods import find_method
     from nard.report.captions import origin
 
     fit = read_json(folder / "fit.json")
@@ -77,7 +77,7 @@ def _figures(folder: Path, max_edges: int):
     )
     trace = read_tsv(folder / "trace.tsv")
     if len(trace):
-        trace["method"] = METHODS[fit["method"]].title
+        trace["method"] = find_method(fit["method"]).title
         yield "trace", plot_trace(trace, title=f"{fit['title']}: convergence", note=note)
     path = read_tsv(folder / "lam_path.tsv")
     if len(path):

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
-from nard.algorithms import METHODS, Data
+from nard.algorithms import VARIANTS, Data
 from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import fit_joint, prediction, prepare
@@ -420,7 +420,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
     # What follows is not public.
 
     def _check_parameters(self):
-        require(self.method in METHODS, "method", self.method, f"one of {METHODS}")
+        require(self.method in tuple(VARIANTS), "method", self.method, f"one of {tuple(VARIANTS)}")
         given = not isinstance(self.lam, str) and is_number(self.lam) and 0 <= self.lam < np.inf
         lam_ok = given or (isinstance(self.lam, str) and self.lam in ("cv", "ebic"))
         require(lam_ok, "lam", self.lam, 'a number ≥ 0, "cv" or "ebic"')

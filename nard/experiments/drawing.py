@@ -5,21 +5,14 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 
-from nard.experiments.synthetic import NARDS, paper_names
+from nard.experiments.synthetic import paper_names
 from nard.figures.style import WIDTH
 from nard.fits.methods import METHODS
 
 __all__ = ["COLOURS", "MARKERS", "panels"]
 
-# Okabe and Ito's colours, which colour-blind people can tell apart, for the four NARDs; the baselines have others of
-# the same kind, and every method its own marker.
-_ORDER = (*NARDS, *(name for name in METHODS if name not in NARDS))
-_PALETTE = (
-    *("#D55E00", "#0072B2", "#CC79A7", "#009E73", "#332288", "#E69F00"),
-    *("#56B4E9", "#882255", "#999933", "#44AA99", "#661100"),
-)
-COLOURS = {paper_names(name): colour for name, colour in zip(_ORDER, _PALETTE, strict=True)}
-MARKERS = {paper_names(name): marker for name, marker in zip(_ORDER, "^oDsvPXph*<", strict=True)}
+COLOURS = {paper_names(name): method.colour for name, method in METHODS.items()}
+MARKERS = {paper_names(name): method.marker for name, method in METHODS.items()}
 
 
 def panels(count: int, height: float = 2.4, columns: int = 4):

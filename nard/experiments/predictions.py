@@ -29,8 +29,8 @@ from nard.experiments.synthetic import PRELOAD, paper_names
 from nard.figures.page import sentence
 
 __all__ = [
+    "COMPARED",
     "DATA",
-    "METHODS",
     "PRELOAD",
     "READINGS",
     "brief",
@@ -72,7 +72,7 @@ _STOCKS = 40
 _GENES = 1500
 _SAMPLERS = ("jrns", "hsghs")
 _SEPARATE = {"none": "no regression", "ridge": "ridge per output"}
-METHODS = ("sequential", *_SEPARATE, "multitask_lasso", "ard", "mssl", "capme", "mrce", *_SAMPLERS)
+COMPARED = ("sequential", *_SEPARATE, "multitask_lasso", "ard", "mssl", "capme", "mrce", *_SAMPLERS)
 _SECONDS = 240
 # Data set → key of the config's `paper.files`.
 DATA = {
@@ -91,7 +91,7 @@ def runs(settings: Mapping) -> list[dict]:
     genes = "all" if settings["scale"] >= 1 else max(30, round(settings["scale"] * _GENES))
     for data, key in DATA.items():
         file = settings["files"].get(key)
-        for method in METHODS if file else METHODS[:1]:
+        for method in COMPARED if file else COMPARED[:1]:
             spec = {
                 "name": f"{data.replace(' ', '-')}-{method}",
                 "data": data,

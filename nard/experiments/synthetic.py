@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from nard.experiments import CannotRun
-from nard.fits.methods import METHODS, make_model, minimise_j
+from nard.fits.methods import METHODS, make_model
 from nard.selection import qvalues
 from nard.simulate import Regression, make_regression
 
@@ -87,7 +87,7 @@ def warm_up(method: str, **fixed) -> None:
 
 
 def _brief(method: str) -> dict:
-    return {"n_burnin": 2, "n_draws": 2} if method in ("jrns", "hsghs") else {}
+    return {"n_burnin": 2, "n_draws": 2} if "time_budget" in METHODS[method].takes else {}
 
 
 def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
@@ -151,12 +151,12 @@ def scores(method: str, model) -> dict[str, np.ndarray]:
     NARD by its tests; JRNS by posterior inclusion, HS-GHS by |mean|/sd, the others by |weight| in standard deviations
     and |partial correlation|; inputs by their surest association.
     """
-    if minimise_j([method]):
+    if METHODS[method].minimises_j:
         z = np.abs(model.entry_test_.z.T)
         return {"inputs": -model.input_test_.pvalue, "associations": z, "edges": _upper(np.abs(model.edge_test_.z))}
     found = model._estimated
     scale = np.sqrt(np.diag(found.omega))
-    if method == "jrns":
+    if hasattr(model, "inclusion_coef_"):
         associations, edges = model.inclusion_coef_, model.inclusion_precision_
     elif found.W_sd is not None:
         associations = np.abs(found.W) / np.maximum(found.W_sd, 1e-300)
@@ -168,7 +168,7 @@ def scores(method: str, model) -> dict[str, np.ndarray]:
 
 def selections(method: str, model, fdr: float = FDR) -> dict[str, np.ndarray]:
     """What a method calls a finding: NARD at a false discovery rate, the others by their own rule."""
-    if minimise_j([method]):
+    if METHODS[method].minimises_j:
         associations = np.zeros(model.coef_.shape, dtype=bool)
         columns, rows, _ = model.entry_test_.selected(fdr)
         associations[rows, columns] = True
@@ -188,7 +188,7 @@ def selections(method: str, model, fdr: float = FDR) -> dict[str, np.ndarray]:
 def counted(method: str, model, data: Regression, paper_fpr: float) -> dict[str, dict]:
     """The rates of a fit by every reading of what counts as found (see Table 1)."""
     true, found = truth(data), selections(method, model)
-    nard = bool(minimise_j([method]))
+    nard = METHODS[method].minimises_j
     rule = "q ≤ 0.05" if nard else "own rule"
     readings = {f"{what}, {rule}": rates(found[what], true[what]) for what in found}
     score = scores(method, model)["associations"]

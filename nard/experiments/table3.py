@@ -40,7 +40,7 @@ PAPER = {
     20000: (201.9, 168.6, 33.7),
     30000: (421.3, 376.7, 64.7),
 }
-METHODS = ("mrce", "full", "surrogate")
+COMPARED = ("mrce", "full", "surrogate")
 _BLOCK = 1000
 _PANEL = 2000
 # OpenBLAS's symmetric products (seen with 0.3.30), on which Cholesky's factor and inverse rest, crash with several
@@ -228,7 +228,7 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
     rows = []
     for record in results:
         spec, result = record["spec"], record.get("result") or {}
-        for rank, method in enumerate(METHODS):
+        for rank, method in enumerate(COMPARED):
             found = result.get("iterations", {}).get(method, {})
             rows.append(
                 {

@@ -9,7 +9,7 @@ import pandas as pd
 
 from nard.baselines.chains import fit_resuming
 from nard.data.groups import own_genes
-from nard.fits.methods import make_model, minimise_j
+from nard.fits.methods import find_method, make_model
 from nard.fits.results import write_fit
 
 __all__ = ["FIT_FILES", "fit_paths", "fitted_model", "own_pairs", "write_model"]
@@ -37,7 +37,7 @@ def fit_paths(folder: str | Path) -> dict[str, str]:
 
 def own_pairs(method: str, groups: pd.DataFrame) -> dict:
     """The argument of NARD that tells which inputs belong to which output; baselines take none."""
-    return {"own": own_genes(groups)} if minimise_j([method]) else {}
+    return {"own": own_genes(groups)} if find_method(method).minimises_j else {}
 
 
 def fitted_model(

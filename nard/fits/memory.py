@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nard.errors import DataError
-from nard.fits.methods import minimise_j
+from nard.fits.doubles import nard_entries
+from nard.fits.methods import METHODS, find_method
 
 __all__ = ["MOST_ROWS", "MemoryLimit", "fit_megabytes", "memory_limit", "require_memory", "too_large", "tuned_by"]
 
@@ -26,10 +27,7 @@ _DOUBLE = 8
 _ROW = 500
 # Of the cross-validations.
 _FOLDS = 5
-_CAPME_VALUES = 30
-_LASSO_VALUES = 30
-# Of the entry-wise model: effects per output, inputs that an effect keeps, and the largest data it is tried on.
-_EFFECTS, _KEPT = 32, 64
+# The largest data that the entry-wise model is tried on.
 _MOST_PRODUCTS = 2e9
 
 
@@ -41,7 +39,7 @@ def fit_megabytes(
     Parameters
     ----------
     method : str
-        As in :data:`nard.fits.methods.METHODS`.
+        Its name; of a method that :data:`nard.fits.methods.METHODS` does not have a guess is made.
     n_samples, n_inputs, n_outputs : int
         N, d and m.
     tuned : bool, default=False
@@ -59,9 +57,10 @@ def fit_megabytes(
     # The data frame, the array checked, and the one centred.
     data = 3 * n * (d + m)
     folds = 0 if tuned else _FOLDS
-    fit = _HELD[method](n, d, m, folds)
-    if minimise_j([method]) and _with_entries(n, d, m, relevance):
-        fit += _nard_entries(n, d, m, folds)
+    entry = find_method(method)
+    fit = entry.doubles(n, d, m, folds)
+    if entry.minimises_j and _with_entries(n, d, m, relevance):
+        fit += nard_entries(n, d, m, folds)
     # All associations or those that count, and all pairs; by then the fit has left the coefficients and their tests.
     rows = min(d * m, MOST_ROWS) + m * m // 2
     tables = 8 * d * m + 8 * m * m + rows * _ROW // _DOUBLE
@@ -70,7 +69,7 @@ def fit_megabytes(
 
 def tuned_by(settings: Mapping, method: str) -> bool:
     """Whether the config's section `fit` leaves the method nothing to cross-validate."""
-    if not minimise_j([method]) or isinstance(settings["lam"], str):
+    if not find_method(method).minimises_j or isinstance(settings["lam"], str):
         return False
     # The entry-wise model alone is one model, however many hidden inputs are counted.
     return settings["relevance"] == "entries" or "auto" not in (settings["relevance"], settings["hidden"])
@@ -78,91 +77,6 @@ def tuned_by(settings: Mapping, method: str) -> bool:
 
 def _with_entries(n: int, d: int, m: int, relevance: str) -> bool:
     return min(n, d) * d * m <= _MOST_PRODUCTS if relevance == "auto" else relevance != "inputs"
-
-
-def _nard(n: int, d: int, m: int, folds: int) -> int:
-    """J's statistics at the rough pass, the best λ and the current one; the folds walk the path of λ together.
-
-    There are two models, with hidden inputs and without, each with its rough pass.
-    """
-    points = 3 * (folds + 1) + 1
-    # C⁻¹ with what it was made of, and C⁻¹Y. The few columns of X in use are there once more.
-    by_samples = points * (2 * n * n + n * m)
-    # XᵀC⁻¹X and Q; XᵀX and XᵀY once per fold, and three of their size on the way.
-    by_inputs = (points + folds + 1 + 3) * (d * d + d * m)
-    # R, Ω, its dual and inverse, penalties and the hyperprior's matrix.
-    networks = points * 8 * m * m
-    # Training and held-out samples of every fold, and two scaled copies; the samples without hidden inputs.
-    samples = 2 * (folds + 2) * n * (d + m)
-    # Both parts of the coefficients, their sum, in the units of the data and of the fit; estimates and deviations.
-    return (by_samples if n < d else by_inputs) + networks + samples + 9 * d * m
-
-
-def _nard_entries(n: int, d: int, m: int, folds: int) -> int:
-    """What the entry-wise part adds: up to three models to choose from, or one that predicts and one that tests."""
-    models = 3 if folds else 2
-    # Inputs, probabilities, means and variances of the effects of every model, of the folds or of two fits, and four
-    # copies on the way.
-    effects = (models + max(folds, 2) + 4) * 4 * m * _EFFECTS * min(_KEPT, d)
-    statistics = (2 * n * n + n * m) if n < d else (3 * d * d + d * m)
-    # Two of the models have samples without hidden inputs; two whitenings hold three copies of the inputs each.
-    samples = 2 * n * (d + m) + 6 * n * d
-    return effects + models * (statistics + 8 * m * m) + samples + 3 * d * m
-
-
-def _nard_from_all(n: int, d: int, m: int, folds: int) -> int:
-    """Full and surrogate begin with every input: scaled copies of X (or of XᵀX), and W with its gradients."""
-    return _nard(n, d, m, folds) + 4 * min(n, d) * d + 8 * d * m
-
-
-def _mrce(n: int, d: int, m: int, folds: int) -> int:
-    """Moments of all samples and of a fold, the ridge's matrices; coefficients by start, and along a path of λ."""
-    return 8 * d * d + 20 * d * m + 20 * m * m + 3 * n * (d + m)
-
-
-def _capme(n: int, d: int, m: int, folds: int) -> int:
-    """Every output's linear program at all values of λ: solutions, duals and their products; then those of Ω."""
-    values = _CAPME_VALUES if folds else 1
-    return 5 * d * d + 8 * values * max(d, m) * m + (folds + 3) * n * (d + m)
-
-
-def _mssl(n: int, d: int, m: int, folds: int) -> int:
-    return 3 * d * d + 12 * d * m + 12 * m * m + 2 * n * (d + m)
-
-
-def _jrns(n: int, d: int, m: int, folds: int) -> int:
-    """XᵀX and its copies; the chain's state and sums."""
-    return 4 * d * d + 14 * d * m + 14 * m * m + 2 * n * (d + m)
-
-
-def _hsghs(n: int, d: int, m: int, folds: int) -> int:
-    """A factor of the smaller size; coefficients with their scales, sums and random numbers."""
-    return 4 * min(d, 3 * n) ** 2 + 3 * n * (d + m) + 18 * d * m + 18 * m * m
-
-
-def _ard(n: int, d: int, m: int, folds: int) -> int:
-    """One regression per output, each with the covariance of its coefficients in use."""
-    return m * min(n, d) ** 2 + 10 * d * d + 3 * n * (d + m) + 6 * d * m
-
-
-def _multitask_lasso(n: int, d: int, m: int, folds: int) -> int:
-    """A path of coefficients; predictions for every input alone."""
-    return 2 * _LASSO_VALUES * d * m + 4 * d * d + 6 * n * (d + m) + 10 * m * m
-
-
-_HELD = {
-    "sequential": _nard,
-    "hybrid": _nard,
-    "full": _nard_from_all,
-    "surrogate": _nard_from_all,
-    "mrce": _mrce,
-    "capme": _capme,
-    "mssl": _mssl,
-    "jrns": _jrns,
-    "hsghs": _hsghs,
-    "ard": _ard,
-    "multitask_lasso": _multitask_lasso,
-}
 
 
 class MemoryLimit(NamedTuple):
@@ -228,14 +142,14 @@ def too_large(method: str, shape: tuple[int, int, int], settings: Mapping, limit
         f"{limit.source} {limit.megabytes} MB"
     ]
     given = fit_megabytes(method, n, d, m, tuned=True, relevance="inputs")
-    if minimise_j([method]) and given <= limit.megabytes:
+    if find_method(method).minimises_j and given <= limit.megabytes:
         lines.append(
             "no cross-validation: the paper's model at a given λ, `fit: {lam: 0.1, relevance: inputs, hidden: 0}`, "
             f"takes up to {given} MB"
         )
     if fewer := _most_inputs(method, shape, settings, limit.megabytes):
         lines.append(f"fewer inputs: `preprocessing: {{genes: {fewer}}}` or less takes the most variable ones")
-    fitting = [name for name in _HELD if _needed(name, shape, settings) <= limit.megabytes]
+    fitting = [name for name in METHODS if _needed(name, shape, settings) <= limit.megabytes]
     if fitting:
         lines.append(f"other methods: `methods: [{', '.join(fitting)}]` fit into it")
     lines.append(

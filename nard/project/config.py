@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -16,10 +17,13 @@ from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
 from nard.data.names import nearest
 from nard.errors import DataError
+from nard.fits.classes import load_class
+from nard.fits.methods import METHODS, announced, find_method
 
 __all__ = [
     "ConfigError",
     "cohort_files",
+    "entry_of",
     "load_config",
     "methods_of",
     "preprocessing_of",
@@ -44,9 +48,11 @@ class ConfigError(DataError):
 
 @cache
 def schema() -> dict:
-    return yaml.safe_load(
-        (resources.files("nard.project") / "schemas" / "config.schema.yaml").read_text(encoding="utf-8")
-    )
+    """The schema of the config; the names of the methods are those of the registry and of entry points."""
+    text = (resources.files("nard.project") / "schemas" / "config.schema.yaml").read_text(encoding="utf-8")
+    found = yaml.safe_load(text)
+    found["$defs"]["method"]["then"] = {"enum": [*METHODS, *announced()]}
+    return found
 
 
 def load_config(path: str | Path) -> dict:
@@ -111,8 +117,19 @@ def preprocessing_of(config: Mapping, cohort: str) -> dict:
 
 
 def methods_of(config: Mapping, cohort: str) -> list[str]:
-    """The methods to fit to a cohort, in the order of the registry's tables."""
-    return list(dict.fromkeys([*config["methods"], *config["cohorts"][cohort]["more_methods"]]))
+    """The names of the methods to fit to a cohort, in the order of the config."""
+    entries = [*config["methods"], *config["cohorts"][cohort]["more_methods"]]
+    return list(dict.fromkeys(find_method(entry).name for entry in entries))
+
+
+def entry_of(config: Mapping, name: str) -> str:
+    """The entry of `methods` or `more_methods` that goes by this name; it tells where a user's own class is."""
+    return next((entry for entry in _method_entries(config) if find_method(entry).name == name), name)
+
+
+def _method_entries(config: Mapping) -> list[str]:
+    more = [entry for cohort in config["cohorts"].values() for entry in cohort["more_methods"]]
+    return list(dict.fromkeys([*config["methods"], *more]))
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:
@@ -192,9 +209,10 @@ def _listed(values: Iterable) -> str:
 
 def _inconsistencies(config: Mapping) -> Iterator[str]:
     """What a schema cannot tell."""
-    if config["reference"] not in config["methods"]:
-        methods = ", ".join(config["methods"])
-        yield f"`reference` is {config['reference']!r}, which is not among `methods` ({methods})."
+    yield from _methods_from_outside(config)
+    names = [find_method(entry).name for entry in config["methods"]]
+    if config["reference"] not in names:
+        yield f"`reference` is {config['reference']!r}, which is not among `methods` ({', '.join(names)})."
     for chapter in (config["paper"] or {}).get("chapters") or []:
         if chapter not in CHAPTERS:
             yield f"`paper.chapters` has {chapter!r}; there are {', '.join(CHAPTERS)}."
@@ -221,3 +239,21 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
         twice = sorted({column for column in columns if columns.count(column) > 1})
         if twice:
             yield f"`{place}`: column {twice[0]!r} is listed more than once under `macro` and `molecular`."
+
+
+def _methods_from_outside(config: Mapping) -> Iterator[str]:
+    """What is wrong with users' own methods: their names, which are folders, and their classes."""
+    taken = {"data", *METHODS}
+    for entry in _method_entries(config):
+        if entry in METHODS:
+            continue
+        method = find_method(entry)
+        if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", method.name):
+            yield f"the method {entry!r}: its name {method.name!r} names a folder: letters, digits, - and _ only."
+        if method.name.lower() in taken:
+            yield f"the method {entry!r}: the name {method.name!r} is taken; write `another={method.path}`."
+        taken.add(method.name.lower())
+        try:
+            load_class(method.path)
+        except DataError as error:
+            yield f"the method {entry!r}: {error}"

@@ -10,6 +10,7 @@ from nard.data.cohort import LOST_TO_GAPS
 from nard.data.names import nearest
 from nard.data.pathways import read_pathways
 from nard.errors import DataError
+from nard.fits.methods import METHODS
 from nard.project.check import check_cohort, printed
 from nard.project.config import preprocessing_of, validated
 from nard.project.inspection import described, look_at_covariates, look_at_pair
@@ -29,7 +30,7 @@ _HEAD = """\
 seed: 1
 
 # sequential, full, surrogate and hybrid fit NARD, to the same kind of point; sequential is the quickest. Baselines to
-# compare with: mrce, capme, mssl, ard, multitask_lasso, jrns, hsghs.
+# compare with: {baselines}.
 methods: [sequential, mssl]
 reference: sequential
 
@@ -151,7 +152,8 @@ def _text(cohort: str, settings: Mapping, preprocessing: Mapping, reasons: Mappi
     lines += [_line(key, value, reasons, 4) for key, value in settings.items()]
     lines += ["    preprocessing:"]
     lines += [_line(key, value, reasons, 6) for key, value in preprocessing.items()]
-    text = _HEAD.format(title=title) + "\n".join(lines) + "\n"
+    baselines = ", ".join(name for name, method in METHODS.items() if not method.minimises_j)
+    text = _HEAD.format(title=title, baselines=baselines) + "\n".join(lines) + "\n"
     validated(yaml.safe_load(text), "the new config")
     return text
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from nard.fits.methods import METHODS
+from nard.fits.methods import find_method
 from nard.report.captions import NAMES, listed, signed
 
 __all__ = ["alt_text"]
@@ -60,7 +60,7 @@ def _lam_path(cohort) -> str:
 
 def _trace(cohort) -> str:
     ending = "has converged" if cohort.fit["diagnostics"].get("converged", True) else "has not converged"
-    title = METHODS[cohort.fit["method"]].title
+    title = find_method(cohort.fit["method"]).title
     return f"Curves of the objective by step in {cohort.title}, one per method that minimises it; {title} {ending}."
 
 
@@ -99,7 +99,7 @@ def _jaccard(table: pd.DataFrame) -> str:
     for what, rows in table.groupby("what", sort=False):
         means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean()
         ends = [
-            f"{' and '.join(METHODS[name].title for name in pair)} ({means[pair]:.2f})"
+            f"{' and '.join(find_method(name).title for name in pair)} ({means[pair]:.2f})"
             for pair in (means.idxmax(), means.idxmin())
         ]
         sentences.append(f"On {what}, {ends[0]} agree most and {ends[1]} least.")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.fits.methods import METHODS
+from nard.fits.methods import find_method
 
 __all__ = ["NAMES", "cohort_paragraph", "listed", "origin", "signed"]
 
@@ -30,7 +30,7 @@ def origin(summaries: Sequence[Mapping], method: str | None = None) -> str:
     else:
         parts.append(f"{len(summaries)} cohorts")
     if method:
-        parts.append(METHODS[method].title)
+        parts.append(find_method(method).title)
     return " – ".join(parts)
 
 

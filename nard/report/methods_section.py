@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
-from nard.fits.methods import METHODS, minimise_j
+from nard.fits.methods import Method, find_method
 from nard.project.config import methods_of, preprocessing_of
 from nard.report.captions import NAMES, listed
 
@@ -20,70 +20,20 @@ __all__ = ["MethodsSection", "methods_section", "software_versions"]
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 
-_NARD = (
-    "Zhang et al. 2025",
-    "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y (2025). Efficient network automatic relevance "
-    "determination. Proceedings of the 42nd International Conference on Machine Learning.",
-)
 _BH = (
-    "Benjamini and Hochberg 1995",
     "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
-    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300.",
+    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300."
 )
 _LIU = (
-    "Liu 2013",
     "Liu W (2013). Gaussian graphical model estimation with false discovery rate control. Annals of Statistics 41, "
-    "2948–2978.",
+    "2948–2978."
 )
-_OWEN = (
-    "Owen and Wang 2016",
-    "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139.",
-)
+_OWEN = "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139."
 _SINGLE = (
-    "Wang et al. 2020",
     "Wang G, Sarkar A, Carbonetto P, Stephens M (2020). A simple new approach to variable selection in regression, "
-    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300.",
+    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300."
 )
-_SNAKEMAKE = (
-    "Mölder et al. 2021",
-    "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33.",
-)
-_SKLEARN = (
-    "Pedregosa et al. 2011",
-    "Pedregosa F et al. (2011). Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, "
-    "2825–2830.",
-)
-# How each method is cited in the text, and its reference.
-_PUBLICATIONS = {
-    **dict.fromkeys(minimise_j(METHODS), _NARD),
-    "mrce": (
-        "Rothman et al. 2010",
-        "Rothman AJ, Levina E, Zhu J (2010). Sparse multivariate regression with covariance estimation. Journal of "
-        "Computational and Graphical Statistics 19, 947–962.",
-    ),
-    "capme": (
-        "Cai et al. 2013",
-        "Cai TT, Li H, Liu W, Xie J (2013). Covariate-adjusted precision matrix estimation with an application in "
-        "genetical genomics. Biometrika 100, 139–156.",
-    ),
-    "mssl": (
-        "Deshpande et al. 2019",
-        "Deshpande SK, Ročková V, George EI (2019). Simultaneous variable and covariance selection with the "
-        "multivariate spike-and-slab lasso. Journal of Computational and Graphical Statistics 28, 921–931.",
-    ),
-    "ard": _SKLEARN,
-    "multitask_lasso": _SKLEARN,
-    "jrns": (
-        "Samanta et al. 2022",
-        "Samanta S, Khare K, Michailidis G (2022). A generalized likelihood-based Bayesian approach for scalable joint "
-        "regression and covariance selection in high dimensions. Statistics and Computing 32, 47.",
-    ),
-    "hsghs": (
-        "Li et al. 2021",
-        "Li Y, Datta J, Craig BA, Bhadra A (2021). Joint mean–covariance estimation via the horseshoe. Journal of "
-        "Multivariate Analysis 183, 104716.",
-    ),
-}
+_SNAKEMAKE = "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33."
 
 # In the reason why samples of another type were dropped (nard/data/samples.py).
 _KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
@@ -134,7 +84,7 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
         _data(summaries, config),
         _preparation(summaries, config),
         _model(fits, config),
-        *([_tests(fits, config)] if minimise_j([config["reference"]]) else []),
+        *([_tests(fits, config)] if find_method(config["reference"]).minimises_j else []),
         _found(fits),
         _comparisons(summaries, config),
         _software(config),
@@ -143,13 +93,26 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
 
 
 def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
-    methods = {method for cohort in config["cohorts"] for method in methods_of(config, cohort)}
-    cited = {_PUBLICATIONS[method][1] for method in methods} | {_SNAKEMAKE[1]}
-    if minimise_j([config["reference"]]):
-        cited |= {_BH[1], _LIU[1]}
-        cited |= {_SINGLE[1]} if _any_entries(fits) else set()
-        cited |= {_OWEN[1]} if config["fit"]["hidden"] == "auto" else set()
+    names = {name for cohort in config["cohorts"] for name in methods_of(config, cohort)}
+    cited = {_SNAKEMAKE, *(find_method(name).publication for name in names)} - {None}
+    if find_method(config["reference"]).minimises_j:
+        cited |= {_BH, _LIU}
+        cited |= {_SINGLE} if _any_entries(fits) else set()
+        cited |= {_OWEN} if config["fit"]["hidden"] == "auto" else set()
     return sorted(cited)
+
+
+def _cited(reference: str) -> str:
+    """Authors and year of a reference, as in a text."""
+    authors, year = re.match(r"(.+?) \((\d+)\)", reference).groups()
+    first, *others = (author.split()[0] for author in authors.split(", "))
+    if len(others) > 1 or authors.endswith("et al."):
+        return f"{first} et al. {year}"
+    return f"{' and '.join([first, *others])} {year}"
+
+
+def _citation(method: Method) -> str:
+    return _cited(method.publication) if method.publication else f"[cite {method.title}]"
 
 
 def software_versions() -> dict[str, str]:
@@ -230,16 +193,16 @@ def _kept(choice: str | int, names: str) -> str:
 
 def _model(fits: Sequence[Mapping], config: Mapping) -> str:
     reference = config["reference"]
-    citation, _ = _PUBLICATIONS[reference]
-    if not minimise_j([reference]):
+    method = find_method(reference)
+    citation = _citation(method)
+    if not method.minimises_j:
         return (
-            f"Networks were estimated by {METHODS[reference].title} ({citation}), which selects by its own rule and "
-            "tests nothing."
+            f"Networks were estimated by {method.title} ({citation}), which selects by its own rule and tests nothing."
         )
     lam = config["fit"]["lam"]
     used = [fit["tuned"]["lam"] for fit in fits]
     values = f"λ = {min(used):.2g}" if min(used) == max(used) else f"λ between {min(used):.2g} and {max(used):.2g}"
-    single = f" ({_SINGLE[0]})" if _any_entries(fits) else ""
+    single = f" ({_cited(_SINGLE)})" if _any_entries(fits) else ""
     return (
         f"We fitted network automatic relevance determination (NARD; {citation}) by its {reference} algorithm, in the "
         "model Y = (U + B)X + LF + E with residual precision Ω: U is NARD's column-wise part, for inputs that drive "
@@ -265,7 +228,7 @@ def _parts(fits: Sequence[Mapping], config: Mapping) -> str:
 def _hidden(fits: Sequence[Mapping], config: Mapping) -> str:
     counts = [f"{fit['hidden']['number']} in {fit['title']}" for fit in fits]
     if config["fit"]["hidden"] == "auto":
-        return f"The number of hidden inputs was found by bi-cross-validation ({_OWEN[0]}): {listed(counts)}."
+        return f"The number of hidden inputs was found by bi-cross-validation ({_cited(_OWEN)}): {listed(counts)}."
     if not config["fit"]["hidden"]:
         return "Hidden inputs were not allowed for."
     return f"The number of hidden inputs was set beforehand: {listed(counts)}."
@@ -291,9 +254,9 @@ def _tests(fits: Sequence[Mapping], config: Mapping) -> str:
         said.append(f"{where} and input → output associations were tested by leave-one-out scores given U.")
     said.append(
         "Edges between outputs are partial correlations given all inputs and all other outputs; they were tested by "
-        f"nodewise regressions, corrected for the bias of their penalty ({_LIU[0]}) and for residuals that are not "
-        f"normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each cohort "
-        f"({_BH[0]})."
+        f"nodewise regressions, corrected for the bias of their penalty ({_cited(_LIU)}) and for residuals that are "
+        f"not normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each "
+        f"cohort ({_cited(_BH)})."
     )
     return " ".join(said)
 
@@ -318,7 +281,7 @@ def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
         if method != config["reference"]:
             titles = [s["title"] for s in summaries if method in methods_of(config, s["cohort"])]
             where = "" if len(titles) == len(summaries) else f"; in {listed(titles)} only"
-            others.append(f"{METHODS[method].title} ({_PUBLICATIONS[method][0]}{where})")
+            others.append(f"{find_method(method).title} ({_citation(find_method(method))}{where})")
     if others:
         said.append(f"For comparison we fitted {listed(others)}.")
     stability = config["stability"]
@@ -334,7 +297,7 @@ def _software(config: Mapping) -> str:
     versions = software_versions()
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("nard", "snakemake"))
     return (
-        f"All steps were run by the Snakemake ({versions['snakemake']}; {_SNAKEMAKE[0]}) workflow of nard "
+        f"All steps were run by the Snakemake ({versions['snakemake']}; {_cited(_SNAKEMAKE)}) workflow of nard "
         f"{versions['nard']} with seed {config['seed']}; {packages}."
     )
 

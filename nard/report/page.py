@@ -15,7 +15,7 @@ import yaml
 from nard.data.ledger import dropped_lines
 from nard.estimator.findings import caution_text
 from nard.fits.hidden import HiddenInput
-from nard.fits.methods import METHODS
+from nard.fits.methods import find_method
 from nard.project.config import without_secrets
 from nard.report.alt_text import alt_text
 from nard.report.captions import cohort_paragraph, signed
@@ -183,7 +183,7 @@ def _cautions(fits: Sequence[NardFit]) -> list[str]:
     methods: dict[str, list[str]] = {}
     for fit in fits:
         for caution in fit.cautions:
-            methods.setdefault(caution_text(caution), []).append(METHODS[fit.method].title)
+            methods.setdefault(caution_text(caution), []).append(find_method(fit.method).title)
     return [f"{', '.join(titles)}: {text}" for text, titles in methods.items()]
 
 
@@ -214,7 +214,7 @@ def _hidden(cohort: CohortResults) -> list[dict]:
     tables: dict[tuple, list[str]] = {}
     for fit in cohort.nard:
         rows = tuple((_named(one.outputs), _named(one.resembles)) for one in fit.hidden)
-        tables.setdefault(rows, []).append(METHODS[fit.method].title)
+        tables.setdefault(rows, []).append(find_method(fit.method).title)
     parts = []
     for rows, titles in tables.items():
         what = f"{len(rows)} hidden input{'' if len(rows) == 1 else 's'}" if rows else "none"

@@ -7,7 +7,7 @@ import pytest
 from problems import dense_objective, dense_posterior, random_problem, standardised
 
 from nard import NARD
-from nard.algorithms import METHODS, Data, RoughPass, State, minimise, starting_state
+from nard.algorithms import VARIANTS, Data, RoughPass, State, minimise, starting_state
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import posterior, update_network
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
@@ -25,7 +25,7 @@ def run(problem, rough, method, **options):
 
 @pytest.mark.parametrize("cov_prior", COV_PRIORS)
 @pytest.mark.parametrize("alpha_prior", ALPHA_PRIORS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 def test_objective_never_rises(method, alpha_prior, cov_prior):
     """56 problems in all four shapes of prior, N below and above d, some with m > N."""
     for seed in range(56):
@@ -59,7 +59,7 @@ def test_random_order_descends_to_the_same_optimum():
 
 
 @pytest.mark.parametrize("alpha_prior", ALPHA_PRIORS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 11])
 def test_the_end_is_stationary(method, alpha_prior, seed):
     """Analytic gradient in ln α, re-admission of pruned inputs, and the graphical lasso's KKT conditions."""
@@ -115,7 +115,7 @@ def test_largest_eigenvalue_of_both_orientations():
 
 
 @pytest.mark.parametrize("alpha0", [1e-2, 1.0, 1e2, 1e5])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 def test_residual_variance_does_not_collapse_from_any_start(method, alpha0):
     """With N < d, a start at small α used to end with V near zero; the truth is 1."""
     problem, rough, data = random_problem(0, (100, 200, 40), lam=0.1, correlation=0.0, relevant=0.1)
@@ -127,7 +127,7 @@ def test_residual_variance_does_not_collapse_from_any_start(method, alpha0):
 
 def test_methods_agree_on_an_easy_problem():
     problem, rough, _ = random_problem(0, (100, 40, 20), lam=0.1, correlation=0.3)
-    fits = {method: run(problem, rough, method, tol=1e-8, max_iter=5000) for method in METHODS}
+    fits = {method: run(problem, rough, method, tol=1e-8, max_iter=5000) for method in VARIANTS}
     reference = fits["sequential"]
     for method, fit in fits.items():
         assert fit.objective[-1] == pytest.approx(reference.objective[-1], rel=1e-5), method
@@ -145,7 +145,7 @@ def test_a_loose_network_update_never_undoes_a_tight_one():
     assert values[2] <= values[1] + 1e-13 * abs(values[1])  # rounding only
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 def test_interpolation_is_noticed_and_guarded_against(method):
     """Pure noise, three outputs and three times as many inputs as samples: J alone would go to V = 0."""
     rng = np.random.default_rng(0)

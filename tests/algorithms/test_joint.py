@@ -7,7 +7,7 @@ import pytest
 from problems import dense_joint_objective, dense_posterior, standardised
 from scipy.stats import multivariate_normal
 
-from nard.algorithms import METHODS, Data, RoughPass, minimise, starting_state
+from nard.algorithms import VARIANTS, Data, RoughPass, minimise, starting_state
 from nard.algorithms.entries import no_own
 from nard.algorithms.joint import fit_joint, prediction, prepare
 from nard.algorithms.priors import AlphaPrior, make_alpha_prior, make_covariance_prior
@@ -58,7 +58,7 @@ def test_the_bound_never_rises_and_is_what_its_formula_says(parts, hidden, shape
     assert effects > 0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 def test_every_method_serves_both_parts(method):
     for seed in range(3):
         data = problem_with_factors(seed, (60, 20, 12))
@@ -78,7 +78,7 @@ def test_without_a_column_wise_part_no_input_is_active(alpha_prior):
     assert not prediction(preparation, data, joint.problem, joint.state, joint.entries).inputs.any()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", VARIANTS)
 @pytest.mark.parametrize("alpha_prior", [None, ("gamma", 1.5, 1e-3)])
 def test_without_entries_and_hidden_inputs_it_is_the_column_wise_algorithm(method, alpha_prior):
     """Exactly: the same rough pass, the same start, the same minimiser."""

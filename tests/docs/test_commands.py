@@ -67,10 +67,15 @@ def prepare_first_steps(folder):
     simulate(folder, "resources/simulated/READ/inputs.tsv.gz", "resources/simulated/READ/outputs.tsv.gz")
 
 
+def prepare_extending(folder):
+    (folder / "least_squares.py").write_text(blocks((ROOT / "docs/extending.md").read_text(), "python")[0].text)
+
+
 # What a page has before its first command.
 PREPARED = {
     "README.md": prepare_readme,
     "docs/cluster.md": prepare_readme,
+    "docs/extending.md": prepare_extending,
     "docs/first-steps.md": prepare_first_steps,
 }
 
@@ -139,7 +144,9 @@ def test_every_block_is_of_a_kind_that_is_tested(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_configs_are_valid(page):
+def test_configs_are_valid(page, tmp_path, monkeypatch):
+    PREPARED.get(name(page), lambda folder: None)(tmp_path)
+    monkeypatch.chdir(tmp_path)
     for block in blocks(text_of(page), "yaml"):
         content = yaml.safe_load(block.text)
         if set(content) & set(schema()["properties"]):

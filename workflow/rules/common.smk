@@ -10,15 +10,17 @@ from snakemake.exceptions import WorkflowError
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.project.config import cohort_files, methods_of, preprocessing_of, read_yaml, validated, without_secrets
+from nard.project.config import cohort_files, entry_of, methods_of, preprocessing_of, read_yaml, validated
+from nard.project.config import without_secrets
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.errors import DataError
 from nard.chapters import CHAPTERS, figures_of
 from nard.files import read_json
+from nard.fits.classes import is_file
 from nard.fits.memory import fit_megabytes, tuned_by
-from nard.fits.methods import METHODS, minimise_j
+from nard.fits.methods import METHODS, find_method, minimise_j
 
 
 def default_config(workflow_folder):
@@ -144,7 +146,7 @@ def refit_memory(wildcards, input, attempt):
 
 def fit_minutes(wildcards, attempt):
     """An hour is many times what any fit of the default run takes. Samplers use their time budget once or five times."""
-    if "time_budget" not in METHODS[wildcards.method].takes:
+    if "time_budget" not in find_method(wildcards.method).takes:
         return 60 * attempt
     budget = config["fit"]["time_budget"]
     return (24 * 60 if budget is None else 60 + budget // 10) * attempt
@@ -187,6 +189,22 @@ def fits_of(cohorts):
 def of_fits(pattern, cohorts):
     """The files of all fits to these cohorts, in the order of fits_of."""
     return [pattern.format(cohort=cohort, method=method) for cohort, method in fits_of(cohorts)]
+
+
+def method_names(config):
+    """Of the registry and of the config."""
+    return list(dict.fromkeys([*METHODS, *(method for _, method in fits_of(config["cohorts"]))]))
+
+
+def method_entry(wildcards):
+    """What the config says of a method, from which a job finds its class."""
+    return entry_of(config, wildcards.method)
+
+
+def method_code(wildcards):
+    """The file of a user's own method, which its fits follow."""
+    place = find_method(method_entry(wildcards)).path.rpartition(":")[0]
+    return [place] if is_file(place) else []
 
 
 def traced_methods(wildcards):

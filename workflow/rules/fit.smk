@@ -7,6 +7,7 @@ rule fit:
         Y="results/{cohort}/data/Y.tsv.gz",
         groups="results/{cohort}/data/groups.tsv",
         summary="results/{cohort}/data/summary.json",
+        code=method_code,
     output:
         edges="results/{cohort}/{method}/edges.tsv",
         nodes="results/{cohort}/{method}/nodes.tsv",
@@ -33,6 +34,7 @@ rule fit:
         mem_mb=fit_memory,
         runtime=fit_minutes,
     params:
+        method=method_entry,
         fit=config["fit"],
         seed=config["seed"],
     message:
@@ -63,6 +65,7 @@ rule held_out:
         mem_mb=refit_memory,
         runtime=fit_minutes,
     params:
+        method=method_entry,
         fit=config["fit"],
         seed=config["seed"],
     message:
@@ -94,6 +97,7 @@ rule stability:
         mem_mb=refit_memory,
         runtime=stability_minutes,
     params:
+        method=method_entry,
         fit=config["fit"],
         seed=config["seed"],
         stability=config["stability"],

@@ -18,7 +18,7 @@ import pandas as pd
 from nard.estimator.findings import caution_text
 from nard.export.layouts import circular_layout
 from nard.fits.hidden import HiddenInput
-from nard.fits.methods import METHODS
+from nard.fits.methods import find_method
 from nard.report.captions import NAMES
 from nard.report.explorer.intervals import association_intervals, edge_intervals
 
@@ -99,7 +99,7 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
     beyond = None if fit["associations_listed"] == "all" else math.nextafter(fit["fdr"], 1.0)
     relevance = tables.features.set_index("feature")["qvalue"].reindex(list(inputs))
     return {
-        "title": METHODS[method].title,
+        "title": find_method(method).title,
         "fdr": fit["fdr"],
         "tested": any(bool(table["qvalue"].notna().any()) for table in (edges, associations, tables.features)),
         "edges": _findings(
