@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nard.figures.words import origin
 from nard.files import read_tsv, write_tsv
 from nard.fits.comparison import (
     agreement,
@@ -19,7 +20,7 @@ from nard.fits.comparison import (
     recovery,
     selection_frequency,
 )
-from nard.report.captions import cohort_paragraph, origin
+from nard.report.captions import cohort_paragraph
 
 sets = st.frozensets(st.integers(0, 12), max_size=10)
 

@@ -22,6 +22,7 @@ __all__ = [
     "cohort_files",
     "load_config",
     "methods_of",
+    "of_kind",
     "preprocessing_of",
     "read_yaml",
     "resolve",
@@ -113,6 +114,15 @@ def preprocessing_of(config: Mapping, cohort: str) -> dict:
 def methods_of(config: Mapping, cohort: str) -> list[str]:
     """The methods to fit to a cohort, in the order of the registry's tables."""
     return list(dict.fromkeys([*config["methods"], *config["cohorts"][cohort]["more_methods"]]))
+
+
+def of_kind(config: Mapping, kind: str, source: str | None = None) -> list[str]:
+    """Cohorts of a kind (omics, aging), in the order of the config."""
+    return [
+        name
+        for name, cohort in config["cohorts"].items()
+        if cohort["kind"] == kind and (source is None or cohort["source"] == source)
+    ]
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:
