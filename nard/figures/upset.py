@@ -13,7 +13,7 @@ from nard.data.pathways import OTHER
 from nard.figures.page import chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
 from nard.figures.words import origin
-from nard.fits.comparison import association_set, edge_set
+from nard.fits.comparison import SETS
 from nard.palette import OTHER as OTHER_COLOUR
 
 __all__ = ["draw_upset", "plot_upset", "shared_findings"]
@@ -116,10 +116,9 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
         colours |= dict(zip(outputs["pathway"], outputs["colour"], strict=True))
     colours.setdefault(OTHER, OTHER_COLOUR)
     colours[ACROSS] = ACROSS_COLOUR
-    members = association_set if what == "associations" else edge_set
     contents, group_of = {}, {}
     for cancer, table in tables.items():
-        pairs = members(table)
+        pairs = SETS[what](table)
         for source, target in pairs:
             same = what == "associations" or pathway[source] == pathway[target]
             group_of[source, target] = pathway[target] if same else ACROSS
