@@ -9,6 +9,7 @@ import pytest
 from nard.figures.catalogue import CATALOGUE, Figure, figures_of, figures_of_cohorts
 from nard.figures.upset import shared_findings
 from nard.files import write_json, write_tsv
+from nard.fits.fitting import FIT_FILES
 from nard.project.config import validated
 
 BOTH = {"OV": {"source": "xena"}, "MY_AGE": {"source": "simulated", "kind": "aging"}}
@@ -61,6 +62,11 @@ def test_every_entry_fits_its_drawing_function(name):
     given = {**figure.inputs, **figure.settings(CONFIG, case)}
     inspect.signature(getattr(import_module(module), function)).bind(**given)
     assert "{" not in figure.named(case) + figure.caption.format(**case)
+    patterns = [
+        one for pattern in figure.inputs.values() for one in ([pattern] if isinstance(pattern, str) else pattern)
+    ]
+    of_fits = [pattern.format(fit="", **case) for pattern in patterns if pattern.startswith("{fit}/")]
+    assert set(of_fits) <= {f"/{name}" for name in FIT_FILES.values()}
 
 
 def test_underscores_of_file_names_are_spaces_in_titles():

@@ -202,6 +202,15 @@ def figure_settings(figure, wildcards):
     return figure.settings(config, wildcards)
 
 
+def figure_message(figure):
+    return f"Drawing: {figure.title.replace('{', '{wildcards.')}"
+
+
+def figure_job(name, figure):
+    """Where its log and its times go: one file, or a folder with one for each case."""
+    return os.path.join(f"{name}_figure", *(f"{{{key}}}" for key in figure.cases(config)[0]))
+
+
 def only_cases(figure):
     """The values that the wildcards of a figure can have."""
     cases = figure.cases(config)

@@ -2,8 +2,7 @@
 
 for name, figure in CATALOGUE.items():
     if figure.cases(config):
-        # Where its log and its times go.
-        job = "/".join([f"{name}_figure", *(f"{{{key}}}" for key in figure.cases(config)[0])])
+        job = figure_job(name, figure)
 
         rule:
             name:
@@ -35,6 +34,6 @@ for name, figure in CATALOGUE.items():
                 settings=partial(figure_settings, figure),
                 caption=partial(figure_caption, figure),
             message:
-                "Drawing: " + figure.title.replace("{", "{wildcards.")
+                figure_message(figure)
             script:
                 "../../scripts/figure.py"
