@@ -99,21 +99,8 @@ def report_page(
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
-    drawn: dict[str, list[dict]] = {}
-    pictures = {Path(path).stem: Path(path) for path in figures}
-    by_name = {cohort.summary["cohort"]: cohort for cohort in cohorts}
-    for name, figure, case in figures_of(config):
-        if name in pictures:
-            shown = {
-                "name": name,
-                "data": base64.b64encode(pictures[name].read_bytes()).decode("ascii"),
-                "caption": figure.caption.format(**case),
-                "alt": figure.text(case, by_name, tables),
-            }
-            part = {"id": f"figure-{_slug(name)}", "title": figure.named(case), "figure": shown}
-            drawn.setdefault(figure.section, []).append(part)
-    for section, found in drawn.items():
-        parts[section] = [*found, *parts[section]]
+    for section, drawn in _figures(config, figures, cohorts, tables).items():
+        parts[section] = [*drawn, *parts[section]]
     sections = [
         {"id": _slug(title), "title": title, "lead": _LEADS.get(title), "parts": content}
         for title, content in parts.items()
@@ -136,6 +123,26 @@ def _simulated(cohorts: Sequence[CohortResults]) -> str | None:
         return None
     which = "All data on this page are" if len(made_up) == len(cohorts) else f"The data of {', '.join(made_up)} are"
     return f"{which} SIMULATED: they show what the workflow does and say nothing about any disease."
+
+
+def _figures(
+    config: Mapping, figures: Sequence[str], cohorts: Sequence[CohortResults], tables: Mapping[str, pd.DataFrame]
+) -> dict[str, list[dict]]:
+    """The figures by section, in the order of the catalogue."""
+    pictures = {Path(path).stem: Path(path) for path in figures}
+    by_name = {cohort.summary["cohort"]: cohort for cohort in cohorts}
+    parts: dict[str, list[dict]] = {}
+    for name, figure, case in figures_of(config):
+        if name in pictures:
+            shown = {
+                "name": name,
+                "data": base64.b64encode(pictures[name].read_bytes()).decode("ascii"),
+                "caption": figure.caption.format(**case),
+                "alt": figure.text(case, by_name, tables),
+            }
+            part = {"id": f"figure-{_slug(name)}", "title": figure.named(case), "figure": shown}
+            parts.setdefault(figure.section, []).append(part)
+    return parts
 
 
 def _paragraph(cohort: CohortResults) -> dict:
