@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CHAPTERS", "Chapter", "figures_of"]
+__all__ = ["CHAPTERS", "Chapter", "chapter_figures"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,6 @@ CHAPTERS: dict[str, Chapter] = {
 }
 
 
-def figures_of(name: str) -> tuple[str, ...]:
+def chapter_figures(name: str) -> tuple[str, ...]:
     """The names of a chapter's figures."""
     return CHAPTERS[name].figures or (name,)

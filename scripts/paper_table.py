@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nard.chapters import figures_of
+from nard.chapters import chapter_figures
 from nard.experiments import chapter_module
 from nard.experiments.pages import chapter_page
 from nard.figures.style import house_style, save_figure
@@ -19,7 +19,7 @@ if __name__ == "__main__":
         with house_style():
             drawn = module.figure(table, results)
         figures = drawn if isinstance(drawn, dict) else {chapter: drawn}
-        for name in figures_of(chapter):
+        for name in chapter_figures(chapter):
             save_figure(figures[name], [path for path in output.figures if Path(path).stem == name])
         page = chapter_page(chapter, read_tsv(output.table), results)
         write_text(page, output.page)

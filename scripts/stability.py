@@ -1,9 +1,7 @@
 """How often each finding comes back when the method is fitted to random subsamples."""
 
-import pandas as pd
-
 from nard.files import read_json, read_tsv, write_tsv
-from nard.fits.comparison import association_set, edge_set, selection_frequency
+from nard.fits.comparison import association_set, edge_set, selection_frequency, stability_table
 from nard.fits.fitting import own_pairs
 from nard.fits.methods import make_model
 from nard.fits.results import read_matrix
@@ -25,11 +23,5 @@ if __name__ == "__main__":
             snakemake.params.seed,
             settings["fdr"],
         )
-        whole = (association_set(read_tsv(snakemake.input.associations)), edge_set(read_tsv(snakemake.input.edges)))
-        rows = [
-            (what, source, target, frequency.get((source, target), 0.0), (source, target) in selected)
-            for what, frequency, selected in zip(("association", "edge"), frequencies, whole, strict=True)
-            for source, target in sorted(set(frequency) | set(selected))
-        ]
-        table = pd.DataFrame(rows, columns=["what", "source", "target", "frequency", "selected"])
-        write_tsv(table, snakemake.output[0])
+        whole = association_set(read_tsv(snakemake.input.associations)), edge_set(read_tsv(snakemake.input.edges))
+        write_tsv(stability_table(frequencies, *whole), snakemake.output[0])

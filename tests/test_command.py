@@ -136,7 +136,7 @@ def test_output_that_nobody_reads_to_its_end(demo, monkeypatch):
 
 
 def test_fit_writes_the_files_of_a_fit(demo):
-    assert {path.name for path in (demo / "fit").iterdir()} == set(FIT_FILES.values())
+    assert {path.name for path in (demo / "fit").iterdir()} == {*FIT_FILES.values(), "groups.tsv"}
     fit = json.loads((demo / "fit" / "fit.json").read_text())
     assert (fit["cohort"], fit["simulated"], fit["n_samples"], fit["tuned"]["lam"]) == ("DEMO", True, 60, 0.1)
 

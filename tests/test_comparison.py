@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nard.figures.words import origin
 from nard.files import read_tsv, write_tsv
 from nard.fits.comparison import (
     agreement,
     association_set,
+    cohorts_jaccard,
     edge_set,
     explained_by,
     feature_set,
@@ -17,9 +19,13 @@ from nard.fits.comparison import (
     jaccard,
     jaccard_table,
     recovery,
+    recovery_table,
+    selected_weights,
     selection_frequency,
+    stability_table,
+    truth_among,
 )
-from nard.report.captions import cohort_paragraph, origin
+from nard.report.captions import cohort_paragraph
 
 sets = st.frozensets(st.integers(0, 12), max_size=10)
 
@@ -63,6 +69,19 @@ def test_sets_of_findings():
     # A pair is the same whichever end comes first, an association is not.
     turned = EDGES.rename(columns={"source": "target", "target": "source"})
     assert edge_set(turned) == edge_set(EDGES)
+
+
+def test_weights_of_what_is_selected():
+    edges = EDGES.assign(partial_correlation=[0.5, -0.25, 0.125])
+    assert selected_weights(edges, "edges") == {("a", "b"): 0.5, ("a", "c"): -0.25}
+    # An association has a direction: it is not turned, even where the target comes first in the alphabet.
+    associations = ASSOCIATIONS.assign(weight=[0.5, -0.25, 0.125])
+    assert selected_weights(associations, "associations") == {("g", "a"): 0.5, ("h", "a"): 0.125}
+
+
+def test_weights_of_nothing(tmp_path):
+    write_tsv(EDGES[:0].assign(partial_correlation=[]), tmp_path / "edges.tsv")
+    assert selected_weights(read_tsv(tmp_path / "edges.tsv"), "edges") == {}
 
 
 @pytest.mark.parametrize(("members", "table"), [(edge_set, EDGES), (association_set, ASSOCIATIONS)])
@@ -109,6 +128,18 @@ def test_agreement():
     assert list(nothing)[:3] == ["source", "target", "n_cohorts"]
 
 
+def test_jaccard_of_cohorts():
+    edges = {"COAD": {1: 0.1, 2: 0.2}, "READ": {2: 0.3, 3: 0.4, 4: 0.5}, "OV": {}}
+    table = cohorts_jaccard({"edges": edges})
+    assert list(table.itertuples(index=False, name=None)) == [
+        ("COAD", "READ", "edges", 0.25, 2, 3),
+        ("COAD", "OV", "edges", 0.0, 2, 0),
+        ("READ", "OV", "edges", 0.0, 3, 0),
+    ]
+    # One cohort has nobody to agree with, but the table has its header.
+    assert list(cohorts_jaccard({"edges": {"OV": {1: 0.1}}})) == list(table)
+
+
 # Truth
 
 
@@ -133,6 +164,25 @@ def test_recovery_counts(found, true):
     assert rates["fpr"] * (13 - len(true)) == pytest.approx(false)
     if true:
         assert rates["tpr"] * len(true) == pytest.approx(len(found & true))
+
+
+def test_recovery_of_fits_is_against_the_truth_of_their_own_cohort():
+    true_associations = pd.DataFrame({"feature": ["g", "h", "gone"], "target": ["a", "b", "a"]})
+    true_edges = pd.DataFrame({"source": ["b", "a"], "target": ["a", "gone"]})
+    truth = truth_among(true_associations, true_edges, {"g", "h", "i"}, {"a", "b", "c"})
+    nothing = truth_among(true_associations[:0], true_edges[:0], {"g"}, {"a", "b"})
+    findings = {
+        ("C", "full", "associations"): {("g", "a"), ("i", "c")},
+        ("C", "full", "edges"): {("a", "b")},
+        ("D", "full", "edges"): {("a", "b")},
+    }
+    table = recovery_table(findings, {"C": truth, "D": nothing})
+    rows = {tuple(row[:3]): tuple(row[3:]) for row in table.itertuples(index=False, name=None)}
+    # Of 3 × 3 pairs two are true, as a feature that was not fitted cannot be found; of three edges one is.
+    assert rows["C", "full", "associations"] == (2, 2, 0.5, 0.5, pytest.approx(1 / 7))
+    assert rows["C", "full", "edges"] == (1, 1, 1.0, 0.0, 0.0)
+    assert rows["D", "full", "edges"][:2] == (1, 0)
+    assert rows["D", "full", "edges"][3:] == (1.0, 1.0)
 
 
 # Explained variance
@@ -316,6 +366,17 @@ def test_selection_frequency_is_the_same_for_a_seed():
 def test_no_subsamples():
     X, Y = frames()
     assert selection_frequency(lambda: Selector([]), X, Y, 0, 0.5, 1, 0.05) == ({}, {})
+
+
+def test_stability_of_findings_that_come_back_or_not():
+    frequencies = {("g", "b"): 0.5, ("g", "a"): 1.0}, {("a", "b"): 0.25}
+    table = stability_table(frequencies, frozenset({("g", "a"), ("h", "a")}), frozenset())
+    assert list(table.itertuples(index=False, name=None)) == [
+        ("association", "g", "a", 1.0, True),
+        ("association", "g", "b", 0.5, False),
+        ("association", "h", "a", 0.0, True),
+        ("edge", "a", "b", 0.25, False),
+    ]
 
 
 # Words

@@ -9,15 +9,23 @@ import pytest
 from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.estimator.findings import caution_text
+from nard.figures.catalogue import figures_of
 from nard.fits.comparison import agreement, jaccard_table
 from nard.fits.hidden import HiddenInput, hidden_inputs
 from nard.fits.results import node_table
-from nard.report.alt_text import alt_text
+from nard.project.config import validated
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.page import asset
 from nard.report.methods_section import MethodsSection
 from nard.report.page import CohortResults, NardFit, report_page
 
+CONFIG = validated(
+    {
+        "methods": ["sequential", "full"],
+        "figures": {"upset_per_pathway": True},
+        "cohorts": {name: {"source": "simulated"} for name in ("AAA", "BBB")},
+    }
+)
 FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
 
 
@@ -76,7 +84,7 @@ def page(cohorts, tables, tmp_path_factory, request):
     files = [folder / f"{name}.png" for name in FIGURES]
     for file in files:
         file.write_bytes(b"picture")
-    config = {"methods": ["sequential"], "reference": "sequential", "note": HOSTILE[1]}
+    config = {**CONFIG, "note": HOSTILE[1]}
     source = request.config.rootpath / "workflow" / "report"
     methods = MethodsSection([f"We measured {HOSTILE[2]}."], [HOSTILE[1]])
     return report_page(cohorts, tables, list(map(str, files)), source, config, {("AAA", "sequential"): 1.0}, methods)
@@ -99,25 +107,29 @@ def test_every_figure_says_what_is_to_be_seen(page):
 
 def test_the_words_are_those_of_the_tables(cohorts, tables):
     named = {cohort.summary["cohort"]: cohort for cohort in cohorts}
+
+    def alt_text(wanted):
+        return next(figure.text(case, named, tables) for name, figure, case in figures_of(CONFIG) if name == wanted)
+
     edges = cohorts[0].edges[cohorts[0].edges["selected"]]
     positive = (edges["partial_correlation"] > 0).sum()
     strongest = edges.loc[edges["partial_correlation"].abs().idxmax()]
-    text = alt_text("network_AAA", named, tables)
+    text = alt_text("network_AAA")
     assert f"Network of 10 proteins in AAA with {len(edges)} edges, {positive} of them positive" in text
     assert f"The strongest: {strongest['source']} – {strongest['target']} (" in text
     shared = tables["agreement_edges"]
     both = (shared["n_cohorts"] == 2).sum()
     assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in alt_text(
-        "upset_edges", named, tables
+        "upset_edges"
     )
     assert "4 edges within them and 4 between them; of two different ones, EMT and RTK share most, 3" in alt_text(
-        "crosstalk", named, tables
+        "crosstalk"
     )
-    agree = alt_text("jaccard", named, tables)
+    agree = alt_text("jaccard")
     assert "On edges, NARD sequential and NARD full (0.67) agree most and NARD full and CAPME (0.00) least." in agree
-    assert "λ = 0.125" in alt_text("lam_path_AAA", named, tables)
-    assert "has not converged" in alt_text("trace_AAA", named, tables)
-    assert alt_text("upset_Apoptosis", named, tables) is None
+    assert "λ = 0.125" in alt_text("lam_path_AAA")
+    assert "has not converged" in alt_text("trace_AAA")
+    assert alt_text("upset_Apoptosis") is None
 
 
 def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):

@@ -69,5 +69,6 @@ def test_the_package_is_imported_at_once():
 
 
 def test_a_colour_needs_no_drawing():
-    code = "import sys, nard.palette, nard.export.cx2, nard.data.groups; print('matplotlib' in sys.modules)"
+    modules = "nard.palette, nard.export.cx2, nard.data.groups, nard.figures.catalogue"
+    code = f"import sys, {modules}; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

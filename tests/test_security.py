@@ -265,7 +265,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
     )
     row = {"cohort": bad, "method": "sequential", "converged": True}
     tables = {"cohorts": pd.DataFrame({"cohort": [bad]}), "methods": pd.DataFrame([row])}
-    config = {"methods": ["sequential"], "reference": "sequential", "mirror": SECRET, "title": bad}
+    config = {**validated({"cohorts": {"A": {"source": "simulated"}}}), "mirror": SECRET, "title": bad}
     seconds, methods = {(bad, "sequential"): 1.0}, MethodsSection([f"We measured {bad}."], [bad])
     page = report_page([results], tables, [], ROOT / "workflow" / "report", config, seconds, methods)
     assert bad not in page

@@ -41,12 +41,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _with_each_other(folders: list[str]):
-    from nard.fits.comparison import association_set, edge_set, jaccard_table
+    from nard.fits.comparison import ENDS, SETS, jaccard_table
 
-    findings = {}
-    for what, members in (("associations", association_set), ("edges", edge_set)):
-        for folder in folders:
-            findings["", folder, what] = members(_table(folder, f"{what}.tsv"))
+    findings = {("", folder, what): SETS[what](_table(folder, f"{what}.tsv")) for what in ENDS for folder in folders}
     table = jaccard_table(findings).drop(columns="cohort")
     return table.rename(columns={"method_a": "a", "method_b": "b"})
 
@@ -54,15 +51,14 @@ def _with_each_other(folders: list[str]):
 def _with_truth(options: argparse.Namespace):
     import pandas as pd
 
-    from nard.fits.comparison import association_set, edge_set, feature_set, recovery, truth_among
+    from nard.fits.comparison import SETS, recovery, truth_among
 
     true = [_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges")]
-    kinds = {"features": feature_set, "associations": association_set, "edges": edge_set}
     rows = []
     for folder in options.folders:
         inputs, outputs = _table(folder, "features.tsv")["feature"], _table(folder, "nodes.tsv")["id"]
         truths = truth_among(*true, set(inputs), set(outputs))
-        for what, members in kinds.items():
+        for what, members in SETS.items():
             rates = recovery(members(_table(folder, f"{what}.tsv")), *truths[what])
             rows.append({"fit": folder, "what": what, **rates})
     return pd.DataFrame(rows)

@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.data.pathways import OTHER
     from nard.data.samples import same_samples
     from nard.data.tables import read_pair
+    from nard.files import write_tsv
     from nard.fits.fitting import fit_paths, fitted_model, write_model
 
     folder = _prepared_folder(options)
@@ -113,6 +114,7 @@ def run(options: argparse.Namespace) -> int:
             f"  outliers): nard init my-project --inputs {options.X} --outputs {options.Y}"
         ) from error
     summary = write_model(model, options.method, settings, len(X), groups, about, paths)
+    write_tsv(groups, Path(options.output, "groups.tsv"))
     found = summary["found"]
     text = (
         f"At a false discovery rate of {options.fdr:g}: {found['features']} inputs matter, {found['associations']} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from nard.command.parts import command, say, show
@@ -12,7 +13,8 @@ _EXAMPLES = """\
   nard plot out/
   nard plot results/READ/sequential --format png svg --max-edges 50
 
-Figures go to FOLDER/figures: network, associations, trace (of methods that minimise J), lam_path (if λ was chosen)."""
+Figures go to FOLDER/figures, as the workflow draws them: network and associations (or phenotype_network), trace (of
+methods that minimise J), lam_path (if λ was chosen)."""
 
 
 def add(commands) -> None:
@@ -25,72 +27,43 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from nard.figures.catalogue import figures_of_cohorts
+    from nard.files import read_json
     from nard.fits.fitting import FIT_FILES
 
     folder = Path(options.folder)
     lacking = [name for name in FIT_FILES.values() if not (folder / name).is_file()]
-    if lacking:
-        raise DataError(f"{folder}: no {lacking[0]} in this folder.\n  expected: the folder of a fit, see `nard fit`")
+    # The workflow keeps the groups of the features with the data, `nard fit` with the fit.
+    data = next((place for place in (folder, folder.parent / "data") if (place / "groups.tsv").is_file()), None)
+    if lacking or data is None:
+        name = lacking[0] if lacking else "groups.tsv"
+        raise DataError(f"{folder}: no {name} in this folder.\n  expected: the folder of a fit, see `nard fit`")
     import matplotlib
 
     matplotlib.use("Agg")
     from nard.figures.style import save_figure
 
     written = []
-    for name, figure in _figures(folder, options.max_edges):
+    config = _config_of(folder, read_json(folder / "fit.json"), options.max_edges)
+    for name, figure, case in figures_of_cohorts(config):
+        files = figure.files_in([{"fit": folder, "data": data}], case)
         paths = [folder / "figures" / f"{name}.{suffix}" for suffix in dict.fromkeys(options.formats)]
-        save_figure(figure, paths)
+        save_figure(figure.drawn(files, figure.settings(config, case)), paths)
         written += map(str, paths)
         say(f"drawn: {name}")
     show({"figures": written}, "\n".join(written), options.json)
     return 0
 
 
-def _figures(folder: Path, max_edges: int):
-    """Name and figure, one after the other: each is closed when it has been saved."""
-    from nard.figures.associations import plot_associations
-    from nard.figures.blocks import plot_blocks
-    from nard.figures.network import plot_network
-    from nard.figures.traces import plot_lam_table, plot_trace
-    from nard.files import read_json, read_tsv
-    from nard.fits.methods import find_method
-    from nard.report.captions import origin
+def _config_of(folder: Path, fit: Mapping, max_edges: int) -> dict:
+    """What the config of a run that has this fit only would say, as far as figures depend on it."""
+    from nard.files import read_tsv
 
-    fit = read_json(folder / "fit.json")
-    nodes, edges = read_tsv(folder / "nodes.tsv"), read_tsv(folder / "edges.tsv")
-    note = origin([fit], fit["method"])
-    if fit["kind"] == "aging":
-        yield "network", plot_blocks(nodes, edges, title=f"{fit['title']}: network", fdr=fit["fdr"], note=note)
-    else:
-        title = f"{fit['title']}: network of the outputs"
-        yield "network", plot_network(nodes, edges, title=title, max_edges=max_edges, fdr=fit["fdr"], note=note)
-    yield (
-        "associations",
-        plot_associations(
-            read_tsv(folder / "associations.tsv"),
-            nodes,
-            _own(folder, nodes),
-            title=f"{fit['title']}: associations",
-            fdr=fit["fdr"],
-            note=note,
-        ),
-    )
-    trace = read_tsv(folder / "trace.tsv")
-    if len(trace):
-        trace["method"] = find_method(fit["method"]).title
-        yield "trace", plot_trace(trace, title=f"{fit['title']}: convergence", note=note)
-    path = read_tsv(folder / "lam_path.tsv")
-    if len(path):
-        yield "lam_path", plot_lam_table(path, fit["tuned"]["lam"], title=f"{fit['title']}: choice of λ", note=note)
-
-
-def _own(folder: Path, nodes):
-    """Pathway, name, genes and colour of the outputs, and of the inputs that drive any: the graph has these."""
-    import pandas as pd
-
-    from nard.export.cx2 import cx2_nodes
-
-    inputs = [node for node in cx2_nodes((folder / "network.cx2").read_text("utf-8")) if node["kind"] == "feature"]
-    columns = {"label": "protein", "genes": "gene", "pathway": "pathway", "colour": "colour"}
-    tables = [nodes[list(columns)], pd.DataFrame(inputs, columns=list(columns))]
-    return pd.concat(tables, ignore_index=True).rename(columns=columns).fillna("")
+    tried = len(read_tsv(folder / "lam_path.tsv")) > 0
+    return {
+        "cohorts": {fit["cohort"]: {"kind": fit["kind"], "more_methods": []}},
+        "methods": [fit["method"]],
+        "reference": fit["method"],
+        "fit": {"lam": "cv" if tried else fit["tuned"].get("lam")},
+        "figures": {"max_edges": max_edges},
+    }

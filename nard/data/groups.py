@@ -11,7 +11,7 @@ import pandas as pd
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import OTHER, Pathways
 
-__all__ = ["block_groups", "coloured", "own_genes", "own_inputs", "pathway_groups"]
+__all__ = ["block_groups", "coloured", "names_in", "own_genes", "own_inputs", "pathway_groups"]
 
 _COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
 _PHOSPHO = re.compile(r"P[STY]\d+")
@@ -55,6 +55,12 @@ def coloured(groups: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     from nard.palette import pathway_colours
 
     return groups.assign(colour=groups["pathway"].map(pathway_colours(names)))
+
+
+def names_in(groups: pd.DataFrame) -> tuple[set[str], set[str]]:
+    """The inputs and the outputs."""
+    inputs = groups["side"] == "inputs"
+    return set(groups.loc[inputs, "name"]), set(groups.loc[~inputs, "name"])
 
 
 def own_genes(groups: pd.DataFrame) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from nard.chapters import CHAPTERS, figures_of
+from nard.chapters import CHAPTERS, chapter_figures
 from nard.experiments import chapter_module
 
 __all__ = ["chapter_page", "machine", "report_parts", "reproduction_page"]
@@ -22,7 +22,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 def chapter_page(name: str, table: pd.DataFrame, results: Sequence[Mapping]) -> str:
     """Table, remarks, readings and the account of the runs, in Markdown."""
     module = chapter_module(name)
-    figures = "\n".join(f"![{figure}](../figures/{figure}.png)\n" for figure in figures_of(name))
+    figures = "\n".join(f"![{figure}](../figures/{figure}.png)\n" for figure in chapter_figures(name))
     shown = _brief(name, table)
     part = "" if shown is table else "The main part of "
     return "\n".join(
@@ -76,7 +76,7 @@ def report_parts(names: Sequence[str], tables: Mapping[str, pd.DataFrame], figur
                 "table": _cells(_brief(name, tables[name])),
             }
         )
-        for figure in figures_of(name):
+        for figure in chapter_figures(name):
             picture = {
                 "name": figure,
                 "title": CHAPTERS[name].title,

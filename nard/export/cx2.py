@@ -8,7 +8,7 @@ import networkx as nx
 
 from nard.palette import NEGATIVE, POSITIVE
 
-__all__ = ["cx2_nodes", "cx2_text"]
+__all__ = ["cx2_text"]
 
 _TYPES = {str: "string", bool: "boolean", int: "long", float: "double"}
 # What the format itself has a place for.
@@ -104,11 +104,6 @@ def cx2_text(graph: nx.Graph, name: str) -> str:
     ]
     lines = ",\n".join(json.dumps(part, ensure_ascii=False, allow_nan=False) for part in content)
     return f"[{lines}]\n"
-
-
-def cx2_nodes(text: str) -> list[dict]:
-    """The attributes of every node of such a text."""
-    return [node["v"] for part in json.loads(text) for node in part.get("nodes", ())]
 
 
 def _known(attributes: dict) -> dict:

@@ -1,25 +1,27 @@
-"""Figures of fitted models and of the tables that the workflow writes."""
+"""Figures of fitted models and of the tables that the workflow writes; what draws is imported on use."""
 
-from nard.figures.associations import plot_associations
-from nard.figures.blocks import plot_blocks
-from nard.figures.maps import plot_crosstalk, plot_jaccard, plot_pathway_map
-from nard.figures.network import plot_network
-from nard.figures.style import house_style, save_figure, stamp
-from nard.figures.traces import plot_lam_path, plot_lam_table, plot_trace
-from nard.figures.upset import plot_upset
+from importlib import import_module
 
-__all__ = [
-    "house_style",
-    "plot_associations",
-    "plot_blocks",
-    "plot_crosstalk",
-    "plot_jaccard",
-    "plot_lam_path",
-    "plot_lam_table",
-    "plot_network",
-    "plot_pathway_map",
-    "plot_trace",
-    "plot_upset",
-    "save_figure",
-    "stamp",
-]
+_MODULES = {
+    "house_style": "style",
+    "plot_associations": "associations",
+    "plot_blocks": "blocks",
+    "plot_crosstalk": "maps",
+    "plot_jaccard": "maps",
+    "plot_lam_path": "traces",
+    "plot_lam_table": "traces",
+    "plot_network": "network",
+    "plot_pathway_map": "maps",
+    "plot_trace": "traces",
+    "plot_upset": "upset",
+    "save_figure": "style",
+    "stamp": "style",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str):
+    if name in _MODULES:
+        return getattr(import_module(f"nard.figures.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

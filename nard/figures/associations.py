@@ -9,9 +9,10 @@ from matplotlib.patches import Rectangle
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
 from nard.figures.page import axes_at, chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, shorten
+from nard.figures.words import origin
 from nard.palette import NEGATIVE, OTHER, colours_of
 
-__all__ = ["plot_associations"]
+__all__ = ["draw_associations", "plot_associations"]
 
 STRIPE, KEYS = 0.09, 0.4  # of the pathways' colours; of the line that explains the cells, in inches
 LARGEST_CELL, LOWEST_ROW = 0.22, 0.1
@@ -87,6 +88,13 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     _explain_cells(figure, mesh, STRIP + legend)
     chips(figure, STRIP, palette)
     return figure
+
+
+def draw_associations(fit, nodes, associations, groups):
+    """The associations of a fit to genes and proteins, whose groups are those of the prepared data."""
+    pathways = groups.rename(columns={"name": "protein", "genes": "gene"}).fillna("")
+    title, note = f"{fit['title']}: gene → protein associations", origin([fit], fit["method"])
+    return plot_associations(associations, nodes, pathways, title=title, fdr=fit["fdr"], note=note)
 
 
 def _strongest(selected, max_genes, max_targets) -> tuple[set, set]:

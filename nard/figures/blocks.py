@@ -9,9 +9,10 @@ from matplotlib.patches import Rectangle
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
 from nard.figures.page import axes_at, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten
+from nard.figures.words import origin
 from nard.palette import MUTED
 
-__all__ = ["plot_blocks"]
+__all__ = ["draw_blocks", "plot_blocks"]
 
 # In inches: the room for the colour bar, the lines that lead to the names of the blocks, the least distance between
 # two labels and between two names.
@@ -79,6 +80,12 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     bar = axes_at(figure, left, STRIP + 0.2, 1.6, 0.1)
     colour_bar(figure, mesh, bar, "partial correlation; negative cells carry a dash", orientation="horizontal")
     return figure
+
+
+def draw_blocks(fit, nodes, edges):
+    """The network of a fit to phenotypes."""
+    title, note = f"{fit['title']}: network of the macro phenotypes", origin([fit], fit["method"])
+    return plot_blocks(nodes, edges, title=title, fdr=fit["fdr"], note=note)
 
 
 def _what_is_shown(selected, block, fdr) -> str:

@@ -9,8 +9,16 @@ from matplotlib.patches import Rectangle
 from nard.figures.matrices import colour_bar, name_axes, numbers, widest
 from nard.figures.page import axes_at, page, sentence
 from nard.figures.style import MARGIN, STRIP, TEXT_SIZE, WIDTH, house_style, plain, shorten, text_width
+from nard.figures.words import origin
 
-__all__ = ["plot_crosstalk", "plot_jaccard", "plot_pathway_map"]
+__all__ = [
+    "draw_crosstalk",
+    "draw_jaccard",
+    "draw_pathway_map",
+    "plot_crosstalk",
+    "plot_jaccard",
+    "plot_pathway_map",
+]
 
 BAR = 0.1  # width of a colour bar, in inches
 BAR_ROOM = 0.55  # with its numbers and its label
@@ -180,6 +188,22 @@ def plot_jaccard(table, *, title, note=None):
     bar = axes_at(figure, left + abreast * side + (abreast - 1) * gap + 0.12, STRIP + below, BAR, height)
     colour_bar(figure, mesh, bar)
     return figure
+
+
+def draw_pathway_map(fits, table):
+    """What genes explain, over all cancers."""
+    title = "What genes explain of each pathway's proteins in held-out samples"
+    return plot_pathway_map(table, title=title, note=origin(fits, fits[0]["method"]))
+
+
+def draw_crosstalk(fits, table):
+    """The wiring of the pathways, over all cancers."""
+    return plot_crosstalk(table, title="Edges within and between pathways", note=origin(fits, fits[0]["method"]))
+
+
+def draw_jaccard(fits, table):
+    """Agreement of the methods, over all cohorts, each of which has one of the fits."""
+    return plot_jaccard(table, title="Agreement of the methods (Jaccard index)", note=origin(fits))
 
 
 def _matrix(table, rows, columns, values) -> pd.DataFrame:

@@ -21,9 +21,10 @@ from nard.figures.style import (
     shorten,
     text_width,
 )
+from nard.figures.words import origin
 from nard.palette import MUTED, NEGATIVE, POSITIVE, colours_of
 
-__all__ = ["plot_network"]
+__all__ = ["draw_network", "plot_network"]
 
 SIDE = 7.0  # of the square that holds the circle and its labels, in inches
 BAND = 0.13  # width of the arcs
@@ -95,6 +96,12 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     if drawn.empty:
         ax.text(0, 0, f"no edges at q ≤ {fdr:g}", ha="center", va="center", size=TEXT_SIZE + 2, color=MUTED)
     return figure
+
+
+def draw_network(fit, nodes, edges, *, max_edges):
+    """The network of a fit to genes and proteins."""
+    title, note = f"{fit['title']}: protein network", origin([fit], fit["method"])
+    return plot_network(nodes, edges, title=title, max_edges=max_edges, fdr=fit["fdr"], note=note)
 
 
 def _share_a_pathway(nodes, edges) -> list[bool]:

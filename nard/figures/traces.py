@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from nard.figures.page import page, sentence
 from nard.figures.style import MARGIN, STRIP, house_style, plain, shorten
+from nard.figures.words import origin
 from nard.palette import NEGATIVE, POSITIVE
 
-__all__ = ["plot_lam_path", "plot_lam_table", "plot_trace"]
+__all__ = ["draw_lam_path", "draw_trace", "plot_lam_path", "plot_lam_table", "plot_trace"]
 
 COLOURS = (POSITIVE, NEGATIVE, "#009E73", "#CC79A7", "#E69F00", "#000000", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -136,6 +138,20 @@ def plot_trace(table, *, title, note=None):
     ax.set_ylabel("J − smallest J")
     ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, frameon=False)
     return figure
+
+
+def draw_lam_path(fit, lam_path):
+    """The choice of λ of a fit."""
+    title, note = f"{fit['title']}: choice of λ", origin([fit], fit["method"])
+    return plot_lam_table(lam_path, fit["tuned"]["lam"], title=title, note=note)
+
+
+def draw_trace(fits, traces):
+    """How fits to one cohort descend."""
+    table = pd.concat(
+        [trace.assign(method=fit["method"]) for fit, trace in zip(fits, traces, strict=True)], ignore_index=True
+    )
+    return plot_trace(table, title=f"{fits[0]['title']}: convergence", note=origin(fits[:1]))
 
 
 def _single(body, *, title, note):

@@ -9,16 +9,20 @@ import pandas as pd
 from matplotlib.collections import PathCollection
 from matplotlib.ticker import MaxNLocator
 
+from nard.data.pathways import OTHER
 from nard.figures.page import chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
-from nard.palette import OTHER
+from nard.figures.words import origin
+from nard.fits.comparison import SETS
+from nard.palette import OTHER as OTHER_COLOUR
 
-__all__ = ["plot_upset"]
+__all__ = ["draw_upset", "plot_upset", "shared_findings"]
 
 # In inches: a cancer's row, the bars, the bars of the totals with room for their numbers, the room below the totals.
 ROW, BARS, TOTALS, NUMBERS, BELOW = 0.2, 2.2, 0.9, 0.4, 0.3
 WIDEST_COLUMN = 0.5
 UNDIVIDED = "#444444"
+ACROSS, ACROSS_COLOUR = "between pathways", "#5A5A5A"
 
 
 @house_style()
@@ -65,8 +69,8 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     divided = groups is not None
     if divided:
         # Grey comes last, at the foot of the stacks.
-        palette = {name: colour for name, colour in colours.items() if name != "other"} | {"other": OTHER}
-        group = {element: name if (name := groups.get(element)) in palette else "other" for element in where}
+        palette = {name: colour for name, colour in colours.items() if name != OTHER} | {OTHER: OTHER_COLOUR}
+        group = {element: name if (name := groups.get(element)) in palette else OTHER for element in where}
     else:
         palette, group = {"": UNDIVIDED}, dict.fromkeys(where, "")
     stacks = {cancers: Counter(group[element] for element in where if where[element] == cancers) for cancers in shown}
@@ -96,6 +100,42 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     _finish_totals(axes["totals"], contents, element_name)
     _finish_bars(axes["bars"], [sizes[cancers] for cancers in shown], column, element_name)
     return figure
+
+
+def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
+    """Contents, groups and colours for :func:`plot_upset` from the findings of several cancers.
+
+    ``tables`` maps each cancer to the table of its findings, ``groups`` are the groups of their prepared data. An
+    association is of the pathway of its protein, an edge of that of its ends, or between pathways; of the pathway
+    ``only``, if one is named, the others are left out.
+    """
+    pathway, colours = {}, {}
+    for table in groups:
+        outputs = table[table["side"] == "outputs"]
+        pathway |= dict(zip(outputs["name"], outputs["pathway"], strict=True))
+        colours |= dict(zip(outputs["pathway"], outputs["colour"], strict=True))
+    colours.setdefault(OTHER, OTHER_COLOUR)
+    colours[ACROSS] = ACROSS_COLOUR
+    contents, group_of = {}, {}
+    for cancer, table in tables.items():
+        pairs = SETS[what](table)
+        for source, target in pairs:
+            same = what == "associations" or pathway[source] == pathway[target]
+            group_of[source, target] = pathway[target] if same else ACROSS
+        contents[cancer] = {pair for pair in pairs if only in (None, group_of[pair])}
+    return contents, group_of, colours
+
+
+def draw_upset(fits, findings, groups, *, what, only=None):
+    """What the cancers share of their associations or edges, of all pathways or of one."""
+    tables = {fit["title"]: table for fit, table in zip(fits, findings, strict=True)}
+    title = "Gene → protein associations" if what == "associations" else "Protein – protein edges"
+    return plot_upset(
+        *shared_findings(tables, groups, what, only),
+        title=f"{title} shared by the cancers" + (f": {only}" if only else ""),
+        element_name=what,
+        note=origin(fits, fits[0]["method"]),
+    )
 
 
 def _where(contents) -> dict:

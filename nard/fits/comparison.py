@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 
 __all__ = [
+    "ENDS",
+    "SETS",
     "agreement",
     "association_set",
+    "cohorts_jaccard",
     "edge_set",
     "explained_by",
     "feature_set",
@@ -18,31 +21,53 @@ __all__ = [
     "jaccard",
     "jaccard_table",
     "recovery",
+    "recovery_table",
+    "selected_weights",
     "selection_frequency",
+    "stability_table",
     "truth_among",
 ]
 
-KINDS = ("associations", "edges")
+# The two ends of a pair, by kind of finding.
+ENDS = {"associations": ("feature", "target"), "edges": ("source", "target")}
 _FOLDS = 5
 
 
 def association_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
     """The selected (feature, target) pairs; all rows of a table that has no column ``selected``."""
-    rows = table[table["selected"].astype(bool)] if "selected" in table else table
+    rows = _selected(table)
     return frozenset(zip(rows["feature"].astype(str), rows["target"].astype(str), strict=True))
 
 
 def edge_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
     """The selected pairs of targets, each in alphabetical order; all rows where there is no column ``selected``."""
-    rows = table[table["selected"].astype(bool)] if "selected" in table else table
+    rows = _selected(table)
     pairs = zip(rows["source"].astype(str), rows["target"].astype(str), strict=True)
     return frozenset(tuple(sorted(pair)) for pair in pairs)
 
 
 def feature_set(table: pd.DataFrame) -> frozenset[str]:
     """The selected features; those with any association if the table is one of true associations."""
-    rows = table[table["selected"].astype(bool)] if "selected" in table else table
+    rows = _selected(table)
     return frozenset(rows["feature"].astype(str))
+
+
+# The findings of a table, by what it holds.
+SETS = {"features": feature_set, "associations": association_set, "edges": edge_set}
+
+
+def selected_weights(table: pd.DataFrame, what: str) -> dict[tuple[str, str], float]:
+    """The selected pairs with their weight, or partial correlation; those of edges in alphabetical order."""
+    rows = _selected(table)
+    first, second = (rows[end].astype(str) for end in ENDS[what])
+    if what == "associations":
+        return dict(zip(zip(first, second, strict=True), rows["weight"], strict=True))
+    pairs = (tuple(sorted(pair)) for pair in zip(first, second, strict=True))
+    return dict(zip(pairs, rows["partial_correlation"], strict=True))
+
+
+def _selected(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["selected"].astype(bool)] if "selected" in table else table
 
 
 def jaccard(a: Collection, b: Collection) -> float:
@@ -63,7 +88,7 @@ def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset]) -> pd.Data
     for cohort in dict.fromkeys(cohort for cohort, _, _ in findings):
         methods = dict.fromkeys(method for name, method, _ in findings if name == cohort)
         for first, second in combinations(methods, 2):
-            for what in KINDS:
+            for what in ENDS:
                 a, b = findings[cohort, first, what], findings[cohort, second, what]
                 rows.append((cohort, first, second, what, jaccard(a, b), len(a), len(b)))
     return pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "what", "jaccard", "n_a", "n_b"])
@@ -91,6 +116,16 @@ def agreement(weights: Mapping[str, Mapping[tuple[str, str], float]], names: tup
     return table.sort_values(["n_cohorts", *names], ascending=[False, True, True], ignore_index=True)
 
 
+def cohorts_jaccard(findings: Mapping[str, Mapping[str, Collection]]) -> pd.DataFrame:
+    """One row per kind and pair of cohorts. ``findings`` maps each kind to the findings of every cohort."""
+    rows = [
+        (a, b, what, jaccard(found[a], found[b]), len(found[a]), len(found[b]))
+        for what, found in findings.items()
+        for a, b in combinations(found, 2)
+    ]
+    return pd.DataFrame(rows, columns=["cohort_a", "cohort_b", "what", "jaccard", "n_a", "n_b"])
+
+
 def recovery(found: Collection, true: Collection, universe: int) -> dict[str, float]:
     """How much of the truth was found, and how much of what was found is false, of ``universe`` candidates."""
     found, true = set(found), set(true)
@@ -116,6 +151,16 @@ def truth_among(
         "associations": (association_set(associations), d * m),
         "edges": (edge_set(edges), m * (m - 1) // 2),
     }
+
+
+def recovery_table(
+    findings: Mapping[tuple[str, str, str], Collection], truths: Mapping[str, Mapping[str, tuple[frozenset, int]]]
+) -> pd.DataFrame:
+    """One row per fit and kind. ``findings`` is keyed by cohort, method and kind, ``truths`` are of the cohorts."""
+    return pd.DataFrame(
+        {"cohort": cohort, "method": method, "what": what, **recovery(found, *truths[cohort][what])}
+        for (cohort, method, what), found in findings.items()
+    )
 
 
 def explained_by(W: np.ndarray, X: np.ndarray, Y: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -161,3 +206,13 @@ def selection_frequency(
             for pair in pairs:
                 count[pair] = count.get(pair, 0) + 1
     return tuple({pair: n / subsamples for pair, n in count.items()} for count in counts)
+
+
+def stability_table(frequencies: tuple[Mapping, Mapping], associations: frozenset, edges: frozenset) -> pd.DataFrame:
+    """How often each finding comes back: those of any subsample, and those of all samples, which are ``selected``."""
+    rows = [
+        (what, *pair, frequency.get(pair, 0.0), pair in selected)
+        for what, frequency, selected in zip(("association", "edge"), frequencies, (associations, edges), strict=True)
+        for pair in sorted({*frequency, *selected})
+    ]
+    return pd.DataFrame(rows, columns=["what", "source", "target", "frequency", "selected"])

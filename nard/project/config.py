@@ -26,6 +26,7 @@ __all__ = [
     "entry_of",
     "load_config",
     "methods_of",
+    "of_kind",
     "preprocessing_of",
     "read_yaml",
     "resolve",
@@ -130,6 +131,15 @@ def entry_of(config: Mapping, name: str) -> str:
 def _method_entries(config: Mapping) -> list[str]:
     more = [entry for cohort in config["cohorts"].values() for entry in cohort["more_methods"]]
     return list(dict.fromkeys([*config["methods"], *more]))
+
+
+def of_kind(config: Mapping, kind: str, source: str | None = None) -> list[str]:
+    """Cohorts of a kind (omics, aging), in the order of the config."""
+    return [
+        name
+        for name, cohort in config["cohorts"].items()
+        if cohort["kind"] == kind and (source is None or cohort["source"] == source)
+    ]
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:

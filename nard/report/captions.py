@@ -1,37 +1,17 @@
-"""Short texts made from results: what a figure stands on, and a plain paragraph about each cohort."""
+"""A plain paragraph about each cohort, made from its results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.fits.methods import find_method
+from nard.figures.words import NAMES, listed, signed
 
-__all__ = ["NAMES", "cohort_paragraph", "listed", "origin", "signed"]
+__all__ = ["NAMES", "cohort_paragraph", "listed", "signed"]
 
-# What inputs and outputs are called in each kind of cohort.
-NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 _STRONGEST = 3
-
-
-def origin(summaries: Sequence[Mapping], method: str | None = None) -> str:
-    """What a figure was made from; simulated data are called so first."""
-    made_up = [summary["simulated"] for summary in summaries]
-    parts = []
-    if all(made_up):
-        parts.append("SIMULATED DATA")
-    elif any(made_up):
-        names = ", ".join(summary["title"] for summary in summaries if summary["simulated"])
-        parts.append(f"SIMULATED DATA in {names}")
-    if len(summaries) == 1:
-        parts.append(f"{summaries[0]['title']}, {summaries[0]['n_samples']} samples")
-    else:
-        parts.append(f"{len(summaries)} cohorts")
-    if method:
-        parts.append(find_method(method).title)
-    return " – ".join(parts)
 
 
 def cohort_paragraph(
@@ -90,14 +70,3 @@ def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) ->
 
 def _hidden(number: int) -> str:
     return "one hidden input" if number == 1 else f"{number} hidden inputs"
-
-
-def signed(value: float) -> str:
-    """Two digits, with a sign."""
-    return f"{value:+.2f}".replace("-", "−")
-
-
-def listed(items) -> str:
-    """One, two and three."""
-    items = list(items)
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

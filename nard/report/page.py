@@ -6,18 +6,16 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
-import jinja2
 import pandas as pd
 import yaml
 
 from nard.data.ledger import dropped_lines
 from nard.estimator.findings import caution_text
+from nard.figures.catalogue import figures_of
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
 from nard.project.config import without_secrets
-from nard.report.alt_text import alt_text
 from nard.report.captions import cohort_paragraph, signed
 from nard.report.explorer.page import asset, template
 from nard.report.methods_section import MethodsSection, software_versions
@@ -28,23 +26,6 @@ _STRONGEST = 15
 # Stand-ins that a cell of a table names.
 _NAMED = 6
 
-# Figures by section: how the file's name begins, its caption, and what the figure is called.
-_FIGURES = {
-    "Networks": [
-        ("network_", "network", "Protein network of {}"),
-        ("phenotype_network_", "phenotype_network", "Phenotype network of {}"),
-    ],
-    "Associations": [("associations_", "associations", "Gene → protein associations of {}")],
-    "Across cancers": [
-        ("upset_associations", "upset", "UpSet plot of associations"),
-        ("upset_edges", "upset", "UpSet plot of edges"),
-        ("upset_", "upset", "UpSet plot of {}"),
-        ("pathway_map", "pathway_map", "Explained variation by pathway"),
-        ("crosstalk", "crosstalk", "Cross-talk between pathways"),
-    ],
-    "Methods": [("jaccard", "jaccard", "Agreement of the methods")],
-    "Diagnostics": [("lam_path_", "lam_path", "Choice of λ in {}"), ("trace_", "trace", "Convergence in {}")],
-}
 _LEADS = {
     "Hidden inputs": "What nobody measured and what moves many outputs together, such as purity or batch, as the "
     "residuals show it. Associations and edges are adjusted for it. Loadings are in units of the output per standard "
@@ -95,7 +76,7 @@ def report_page(
     methods: MethodsSection,
     experiments: Sequence[dict] = (),
 ) -> str:
-    """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds captions and the page's template.
+    """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds the page's template and style.
 
     ``seconds`` are the times of the fits by cohort and method, ``methods`` is the Methods section for a paper, and
     ``experiments`` are the parts of the chapter about NARD's own paper.
@@ -118,10 +99,8 @@ def report_page(
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
     }
-    by_name = {cohort.summary["cohort"]: cohort for cohort in cohorts}
-    alt = {Path(path).stem: alt_text(Path(path).stem, by_name, tables) for path in figures}
-    for section, kinds in _FIGURES.items():
-        parts[section] = [*_figures(figures, kinds, folder, alt), *parts[section]]
+    for section, drawn in _figures(config, figures, cohorts, tables).items():
+        parts[section] = [*drawn, *parts[section]]
     sections = [
         {"id": _slug(title), "title": title, "lead": _LEADS.get(title), "parts": content}
         for title, content in parts.items()
@@ -147,27 +126,23 @@ def _simulated(cohorts: Sequence[CohortResults]) -> str | None:
 
 
 def _figures(
-    paths: Sequence[str], kinds: Sequence[tuple[str, str, str]], folder: Path, alt: Mapping[str, str | None]
-) -> list[dict]:
-    """The figures of a section, each under the first kind whose name it begins with."""
-    parts = {}
-    for start, caption, title in kinds:
-        for path in map(Path, paths):
-            if path.stem.startswith(start) and path.stem not in parts:
-                about = path.stem.removeprefix(start)
-                # Snakemake's own report takes the same captions, so they speak of its wildcards.
-                wildcards = SimpleNamespace(cohort=about)
-                text = (folder / f"{caption}.rst").read_text(encoding="utf-8")
-                text = jinja2.Template(text).render(snakemake=SimpleNamespace(wildcards=wildcards))
-                figure = {
-                    "name": path.stem,
-                    "title": title.format(about.replace("_", " ")),
-                    "data": base64.b64encode(path.read_bytes()).decode("ascii"),
-                    "caption": " ".join(text.split()),
-                    "alt": alt[path.stem],
-                }
-                parts[path.stem] = {"id": f"figure-{_slug(path.stem)}", "title": figure["title"], "figure": figure}
-    return list(parts.values())
+    config: Mapping, figures: Sequence[str], cohorts: Sequence[CohortResults], tables: Mapping[str, pd.DataFrame]
+) -> dict[str, list[dict]]:
+    """The figures by section, in the order of the catalogue."""
+    pictures = {Path(path).stem: Path(path) for path in figures}
+    by_name = {cohort.summary["cohort"]: cohort for cohort in cohorts}
+    parts: dict[str, list[dict]] = {}
+    for name, figure, case in figures_of(config):
+        if name in pictures:
+            shown = {
+                "name": name,
+                "data": base64.b64encode(pictures[name].read_bytes()).decode("ascii"),
+                "caption": figure.caption.format(**case),
+                "alt": figure.text(case, by_name, tables),
+            }
+            part = {"id": f"figure-{_slug(name)}", "title": figure.named(case), "figure": shown}
+            parts.setdefault(figure.section, []).append(part)
+    return parts
 
 
 def _paragraph(cohort: CohortResults) -> dict:

@@ -9,7 +9,7 @@ from runs import write_config
 from stand_ins import records, settings
 
 from nard.baselines import MRCE
-from nard.chapters import CHAPTERS, figures_of
+from nard.chapters import CHAPTERS, chapter_figures
 from nard.experiments import chapter_module, study, synthetic, table1, table2, table3
 from nard.experiments.large_mrce import LargeMRCE, noise
 from nard.experiments.pages import chapter_page
@@ -179,7 +179,7 @@ def test_a_chapter_in_small(name, tmp_path):
         assert 0 < len(module.brief(table)) <= len(table)
     drawn = module.figure(table, results)
     figures = drawn if isinstance(drawn, dict) else {name: drawn}
-    assert set(figures) == set(figures_of(name))
+    assert set(figures) == set(chapter_figures(name))
     plt.close("all")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from stand_ins import records, settings, write_tcga
 
-from nard.chapters import figures_of
+from nard.chapters import chapter_figures
 from nard.experiments import tcga
 
 
@@ -27,14 +27,14 @@ def test_the_finding_is_looked_up(found):
 
 
 def test_figures(found):
-    assert set(tcga.figure(tcga.table(found), found)) == set(figures_of("tcga"))
+    assert set(tcga.figure(tcga.table(found), found)) == set(chapter_figures("tcga"))
 
 
 def test_no_files():
     found = records(tcga, settings())
     table = tcga.table(found)
     assert tcga.remarks(table) == ["No result: no data: set `paper.files.tcga` in the config."]
-    assert set(tcga.figure(table, found)) == set(figures_of("tcga"))
+    assert set(tcga.figure(table, found)) == set(chapter_figures("tcga"))
 
 
 def test_real_finding_in_luad(real_data):

@@ -99,9 +99,25 @@ def test_the_command_writes_the_same_files(finished, tmp_path, cohort, method):
         capture_output=True,
         timeout=120,
     )
-    assert {path.name for path in tmp_path.iterdir()} == set(FIT_FILES.values())
+    assert {path.name for path in tmp_path.iterdir()} == {*FIT_FILES.values(), "groups.tsv"}
     for name in FIT_FILES.values():
         assert (tmp_path / name).read_bytes() == (finished / "results" / cohort / method / name).read_bytes(), name
+    assert (tmp_path / "groups.tsv").read_bytes() == (data / "groups.tsv").read_bytes()
+
+
+@pytest.mark.parametrize(("cohort", "names"), [("AAA", ["network", "associations"]), ("AGE", ["phenotype_network"])])
+def test_plot_draws_what_the_workflow_draws(finished, tmp_path, cohort, names):
+    """Byte for byte; of the convergence only that of its own fit."""
+    shutil.copytree(finished / "results" / cohort / "data", tmp_path / "data")
+    shutil.copytree(finished / "results" / cohort / "sequential", tmp_path / "fit")
+    command = [sys.executable, "-m", "nard", "plot", str(tmp_path / "fit"), "--format", "png"]
+    subprocess.run(command, env=environment(), check=True, capture_output=True, timeout=120)
+    figures = tmp_path / "fit" / "figures"
+    assert {path.stem for path in figures.iterdir()} == {*names, "trace"}
+    for name in names:
+        assert (figures / f"{name}.png").read_bytes() == (
+            finished / "results" / "figures" / f"{name}_{cohort}.png"
+        ).read_bytes()
 
 
 def test_simulated_data_are_called_so(finished):

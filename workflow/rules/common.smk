@@ -4,23 +4,33 @@ import fcntl
 import os
 import pathlib
 import sys
+from functools import partial
 
 from snakemake.exceptions import WorkflowError
 
 # The package lies beside the Snakefile; it need not be installed.
 sys.path.insert(0, str(workflow.basedir))
 
-from nard.project.config import cohort_files, entry_of, methods_of, preprocessing_of, read_yaml, validated
-from nard.project.config import without_secrets
+from nard.project.config import (
+    cohort_files,
+    entry_of,
+    methods_of,
+    of_kind,
+    preprocessing_of,
+    read_yaml,
+    validated,
+    without_secrets,
+)
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.errors import DataError
-from nard.chapters import CHAPTERS, figures_of
+from nard.chapters import CHAPTERS, chapter_figures
+from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
 from nard.fits.classes import is_file
 from nard.fits.memory import fit_megabytes, tuned_by
-from nard.fits.methods import METHODS, find_method, minimise_j
+from nard.fits.methods import METHODS, find_method
 
 
 def default_config(workflow_folder):
@@ -62,15 +72,6 @@ def remove_leftovers():
     for folder in ("results", "resources"):
         for path in pathlib.Path(folder).rglob(".part-*"):
             path.unlink(missing_ok=True)
-
-
-def of_kind(config, kind, source=None):
-    """Cohorts of a kind (omics, aging), in the order of the config."""
-    return [
-        name
-        for name, cohort in config["cohorts"].items()
-        if cohort["kind"] == kind and source in (None, cohort["source"])
-    ]
 
 
 def simulated(config):
@@ -207,70 +208,31 @@ def method_code(wildcards):
     return [place] if is_file(place) else []
 
 
-def traced_methods(wildcards):
-    return minimise_j(methods_of(config, wildcards.cohort))
+def figure_files(figure, wildcards):
+    return figure.files(config, wildcards)
 
 
-def traces(wildcards):
-    return [f"results/{wildcards.cohort}/{method}/trace.tsv" for method in traced_methods(wildcards)]
+def figure_caption(figure, wildcards):
+    return figure.caption.format(**wildcards)
 
 
-def of_reference(wildcards, name):
-    return f"results/{wildcards.cohort}/{config['reference']}/{name}"
+def figure_settings(figure, wildcards):
+    return figure.settings(config, wildcards)
 
 
-def reference_nodes(wildcards):
-    return of_reference(wildcards, "nodes.tsv")
+def figure_message(figure):
+    return f"Drawing: {figure.title.replace('{', '{wildcards.')}"
 
 
-def reference_edges(wildcards):
-    return of_reference(wildcards, "edges.tsv")
+def figure_job(name, figure):
+    """Where its log and its times go: one file, or a folder with one for each case."""
+    return os.path.join(f"{name}_figure", *(f"{{{key}}}" for key in figure.cases(config)[0]))
 
 
-def reference_associations(wildcards):
-    return of_reference(wildcards, "associations.tsv")
-
-
-def reference_fit(wildcards):
-    return of_reference(wildcards, "fit.json")
-
-
-def reference_lam_path(wildcards):
-    return of_reference(wildcards, "lam_path.tsv")
-
-
-def has_lam_path(config):
-    return config["fit"]["lam"] in ("cv", "ebic") and bool(minimise_j([config["reference"]]))
-
-
-def cohort_figures(config):
-    """Figures of single cohorts, as cohort and name without its suffix."""
-    omics, aging = of_kind(config, "omics"), of_kind(config, "aging")
-    return [
-        *(f"network_{cohort}" for cohort in omics),
-        *(f"associations_{cohort}" for cohort in omics),
-        *(f"phenotype_network_{cohort}" for cohort in aging),
-        *(f"trace_{cohort}" for cohort in config["cohorts"] if minimise_j(methods_of(config, cohort))),
-        # A fixed λ has no path, and baselines choose other things.
-        *(f"lam_path_{cohort}" for cohort in config["cohorts"] if has_lam_path(config)),
-    ]
-
-
-def common_figures(config):
-    """Figures of all cohorts together."""
-    names = ["jaccard"] if any(len(methods_of(config, cohort)) > 1 for cohort in config["cohorts"]) else []
-    if of_kind(config, "omics"):
-        names += ["upset_associations", "upset_edges", "pathway_map", "crosstalk"]
-        if config["figures"]["upset_per_pathway"]:
-            names += [f"upset_{slug}" for slug in pathway_slugs(config)]
-    return names
-
-
-def pathway_slugs(config):
-    """Pathways by a name that a file can have."""
-    pathways = read_pathways(config["pathways"])
-    names = config["use_pathways"] or pathways.names
-    return {"".join(c if c.isalnum() else "_" for c in name).strip("_"): name for name in names}
+def only_cases(figure):
+    """The values that the wildcards of a figure can have."""
+    cases = figure.cases(config)
+    return {key: "|".join(case[key] for case in cases) for key in cases[0]}
 
 
 def final_tables(config):
@@ -290,11 +252,7 @@ def final_tables(config):
 
 
 def final_figures(config):
-    return [
-        f"results/figures/{name}.{suffix}"
-        for name in [*cohort_figures(config), *common_figures(config)]
-        for suffix in ("png", "pdf")
-    ]
+    return [f"results/figures/{name}.{suffix}" for name, _, _ in figures_of(config) for suffix in ("png", "pdf")]
 
 
 def paper_chapters(config):
@@ -314,7 +272,7 @@ def paper_figures(chapters):
     return [
         f"results/figures/{name}.{suffix}"
         for chapter in chapters
-        for name in figures_of(chapter)
+        for name in chapter_figures(chapter)
         for suffix in ("png", "pdf")
     ]
 

@@ -1,32 +1,21 @@
-"""What is to be seen in each figure of the report, in words: for those who cannot see it, from the same tables."""
+"""What is to be seen in each figure of the report, in words: for those who cannot see it, from the same tables.
+
+``cohort`` is a :class:`nard.report.page.CohortResults`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 
+from nard.figures.words import NAMES, listed, signed
 from nard.fits.methods import find_method
-from nard.report.captions import NAMES, listed, signed
 
-__all__ = ["alt_text"]
+__all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace"]
 
 _STRONGEST = 3
 
 
-def alt_text(figure: str, cohorts: Mapping, tables: Mapping[str, pd.DataFrame]) -> str | None:
-    """The text for a figure by the name of its file, or None if its tables tell nothing beyond its caption.
-
-    ``cohorts`` are :class:`nard.report.page.CohortResults` by name, ``tables`` those of the report.
-    """
-    for start, describe in _OF_ONE_COHORT.items():
-        if figure.startswith(start) and figure.removeprefix(start) in cohorts:
-            return describe(cohorts[figure.removeprefix(start)])
-    describe, table = _OF_ALL.get(figure, (None, None))
-    return describe(tables[table]) if table in tables and len(tables[table]) else None
-
-
-def _network(cohort) -> str:
+def network(cohort) -> str:
     _, outputs = NAMES[cohort.summary["kind"]]
     edges = cohort.edges[cohort.edges["selected"]]
     start = f"Network of {len(cohort.nodes)} {outputs} in {cohort.title} with {_counted(len(edges), 'edge')}"
@@ -42,7 +31,7 @@ def _network(cohort) -> str:
     )
 
 
-def _associations(cohort) -> str:
+def associations(cohort) -> str:
     inputs, outputs = NAMES[cohort.summary["kind"]]
     rows = cohort.associations[cohort.associations["selected"]]
     start = f"Map of {_counted(len(rows), 'association')} of {inputs} (columns) with {outputs} (rows) in {cohort.title}"
@@ -53,18 +42,18 @@ def _associations(cohort) -> str:
     return f"{start}, {int((rows['weight'] > 0).sum())} of them positive. The strongest: {strongest}."
 
 
-def _lam_path(cohort) -> str:
+def lam_path(cohort) -> str:
     lam = cohort.fit["tuned"]["lam"]
     return f"Curve of the score against λ in {cohort.title}, with a mark at the chosen λ = {lam:.3g}."
 
 
-def _trace(cohort) -> str:
+def trace(cohort) -> str:
     ending = "has converged" if cohort.fit["diagnostics"].get("converged", True) else "has not converged"
     title = find_method(cohort.fit["method"]).title
     return f"Curves of the objective by step in {cohort.title}, one per method that minimises it; {title} {ending}."
 
 
-def _shared(table: pd.DataFrame) -> str:
+def shared(table: pd.DataFrame) -> str:
     counts = table["n_cohorts"].value_counts()
     most = int(counts.index.max())
     return (
@@ -73,7 +62,7 @@ def _shared(table: pd.DataFrame) -> str:
     )
 
 
-def _pathway_map(table: pd.DataFrame) -> str:
+def pathway_map(table: pd.DataFrame) -> str:
     means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable")
     best, worst = means.iloc[-1], means.iloc[0]
     return (
@@ -83,7 +72,7 @@ def _pathway_map(table: pd.DataFrame) -> str:
     )
 
 
-def _crosstalk(table: pd.DataFrame) -> str:
+def crosstalk(table: pd.DataFrame) -> str:
     pairs = table.groupby(["pathway_a", "pathway_b"])["edges"].sum()
     within = int(sum(edges for (a, b), edges in pairs.items() if a == b))
     text = f"Matrix of pathways with {within} edges within them and {int(pairs.sum()) - within} between them"
@@ -94,7 +83,7 @@ def _crosstalk(table: pd.DataFrame) -> str:
     return f"{text}; of two different ones, {a} and {b} share most, {int(between.max())}."
 
 
-def _jaccard(table: pd.DataFrame) -> str:
+def jaccard(table: pd.DataFrame) -> str:
     sentences = []
     for what, rows in table.groupby("what", sort=False):
         means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean()
@@ -108,19 +97,3 @@ def _jaccard(table: pd.DataFrame) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-_OF_ONE_COHORT = {
-    "network_": _network,
-    "phenotype_network_": _network,
-    "associations_": _associations,
-    "lam_path_": _lam_path,
-    "trace_": _trace,
-}
-_OF_ALL = {
-    "upset_associations": (_shared, "agreement_associations"),
-    "upset_edges": (_shared, "agreement_edges"),
-    "pathway_map": (_pathway_map, "pathway_map"),
-    "crosstalk": (_crosstalk, "crosstalk"),
-    "jaccard": (_jaccard, "jaccard"),
-}
