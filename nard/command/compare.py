@@ -56,12 +56,12 @@ def _with_truth(options: argparse.Namespace):
 
     from nard.fits.comparison import association_set, edge_set, feature_set, recovery, truth_among
 
-    true = [_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges")]
+    associations, edges = (_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges"))
     kinds = {"features": feature_set, "associations": association_set, "edges": edge_set}
     rows = []
     for folder in options.folders:
         inputs, outputs = _table(folder, "features.tsv")["feature"], _table(folder, "nodes.tsv")["id"]
-        truths = truth_among(*true, set(inputs), set(outputs))
+        truths = truth_among(associations, edges, set(inputs), set(outputs))
         for what, members in kinds.items():
             rates = recovery(members(_table(folder, f"{what}.tsv")), *truths[what])
             rows.append({"fit": folder, "what": what, **rates})

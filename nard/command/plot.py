@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     matplotlib.use("Agg")
     from nard.figures.style import save_figure
 
-    written = []
+    written: list[str] = []
     for name, figure in _figures(folder, options.max_edges):
         paths = [folder / "figures" / f"{name}.{suffix}" for suffix in dict.fromkeys(options.formats)]
         save_figure(figure, paths)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
@@ -15,7 +17,7 @@ __all__ = ["plot_associations"]
 
 STRIPE, KEYS = 0.09, 0.4  # of the pathways' colours; of the line that explains the cells, in inches
 LARGEST_CELL, LOWEST_ROW = 0.22, 0.1
-FRAME = {"fill": False, "edgecolor": "black", "linewidth": 0.8}
+FRAME: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 0.8}
 
 
 @house_style()
@@ -94,7 +96,8 @@ def _strongest(selected, max_genes, max_targets) -> tuple[set, set]:
 
     Each of them then has at least one association with another of them.
     """
-    genes, targets = set(), set()
+    genes: set[str] = set()
+    targets: set[str] = set()
     order = np.argsort(-selected["weight"].abs().to_numpy(), kind="stable")
     for gene, target in selected[["feature", "target"]].iloc[order].itertuples(index=False):
         if (gene in genes or len(genes) < max_genes) and (target in targets or len(targets) < max_targets):

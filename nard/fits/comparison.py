@@ -160,4 +160,5 @@ def selection_frequency(
         for count, pairs in zip(counts, found, strict=True):
             for pair in pairs:
                 count[pair] = count.get(pair, 0) + 1
-    return tuple({pair: n / subsamples for pair, n in count.items()} for count in counts)
+    associations, edges = ({pair: n / subsamples for pair, n in count.items()} for count in counts)
+    return associations, edges

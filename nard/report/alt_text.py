@@ -22,8 +22,8 @@ def alt_text(figure: str, cohorts: Mapping, tables: Mapping[str, pd.DataFrame]) 
     for start, describe in _OF_ONE_COHORT.items():
         if figure.startswith(start) and figure.removeprefix(start) in cohorts:
             return describe(cohorts[figure.removeprefix(start)])
-    describe, table = _OF_ALL.get(figure, (None, None))
-    return describe(tables[table]) if table in tables and len(tables[table]) else None
+    described, table = _OF_ALL.get(figure, (_shared, ""))
+    return described(tables[table]) if table in tables and len(tables[table]) else None
 
 
 def _network(cohort) -> str:
