@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nard.covariance.allocation import matrices
 from nard.covariance.columns import (
     columns_from_precision,
     linear_terms,
@@ -30,7 +31,6 @@ from nard.covariance.columns import (
     warm_dual,
 )
 from nard.covariance.gaussian import inverse_spd, log_determinant
-from nard.covariance.memory import matrices
 from nard.covariance.newton import newton_ascent
 from nard.covariance.screening import (
     components,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
+from nard.figures.matrices import bounds, colour_bar, name_axes, signed_cells, widest
 from nard.figures.page import axes_at, chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, shorten
 from nard.palette import NEGATIVE, OTHER, colours_of
@@ -76,7 +76,7 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     bottom = STRIP + legend + KEYS + below
 
     ax = axes_at(figure, left, bottom, across, height)
-    mesh = signed(ax, weights, shown["weight"].abs().max())
+    mesh = signed_cells(ax, weights, shown["weight"].abs().max())
     bounds(ax, rows, columns)
     name_axes(ax, labels, names, size=LABEL_SIZE)
     ax.tick_params(pad=2 + 72 * STRIPE)

@@ -24,8 +24,8 @@ rule network_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         max_edges=config["figures"]["max_edges"],
         method=config["reference"],
@@ -60,8 +60,8 @@ rule associations_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
         fdr=config["fit"]["fdr"],
@@ -94,8 +94,8 @@ rule phenotype_network_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
         fdr=config["fit"]["fdr"],
@@ -125,8 +125,8 @@ rule trace_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         methods=traced_methods,
     message:
@@ -156,8 +156,8 @@ rule lam_path_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
     message:
@@ -191,8 +191,8 @@ rule upset_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
     message:
@@ -226,8 +226,8 @@ rule upset_pathway_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
         pathways=pathway_slugs(config),
@@ -257,8 +257,8 @@ rule pathway_map_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
     message:
@@ -287,8 +287,8 @@ rule crosstalk_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         method=config["reference"],
     message:
@@ -317,8 +317,8 @@ rule jaccard_figure:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     message:
         "Drawing the agreement of the methods"
     script:
