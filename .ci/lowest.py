@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The lowest versions that pyproject.toml allows, as constraints for pip: every bound `>=` becomes `==`."""
 
 import re
