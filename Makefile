@@ -9,22 +9,42 @@ INSTALLED := $(VENV)/.installed
 CORES ?= all
 # One BLAS thread per test process; the processes are what runs in parallel, a whole file in each, since the tests of a
 # file share its runs of the workflow.
+TEST_JOBS ?= 2
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg
 
-.PHONY: run test quick lint format docs calibrate bench constraints clean
+.PHONY: run test quick test-lowest test-newest lint format docs calibrate bench constraints clean
 
 run: $(RUNNABLE)  ## the default workflow, from simulated cohorts to results/report.html
 	$(BIN)/snakemake --cores $(CORES)
 
-test: $(INSTALLED)  ## every test, doctests included
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist loadfile -q
+test: $(INSTALLED)  ## every test, doctests included, and how much of the package they ran in their own processes
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile -q --cov --cov-report=
+	@echo "coverage: $$($(BIN)/coverage report --format=total) %"
 
 quick: $(INSTALLED)  ## the tests that take less than ten seconds
-	$(TEST_ENV) $(BIN)/python -m pytest -n 2 -q -m "not slow"
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(TEST_JOBS) -q -m "not slow"
+
+# The quick tests where others have other versions, each in an environment of its own.
+test-lowest: VERSIONS = -c $(VENV)/lowest.txt
+test-lowest:  ## with the lowest versions that pyproject.toml allows
+	mkdir -p $(VENV)
+	$(PYTHON) .ci/lowest.py > $(VENV)/lowest.txt
+	$(TEST_ELSEWHERE)
+
+test-newest: VERSIONS = --upgrade
+test-newest:  ## with the newest versions that pyproject.toml allows
+	$(TEST_ELSEWHERE)
+
+define TEST_ELSEWHERE
+$(PYTHON) -m venv --clear $(VENV)/$@
+$(VENV)/$@/bin/python -m pip install --quiet --disable-pip-version-check $(VERSIONS) -e ".[test]"
+$(TEST_ENV) $(VENV)/$@/bin/python -m pytest -n $(TEST_JOBS) -q -m "not slow"
+endef
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
@@ -62,4 +82,4 @@ constraints:  ## the newest versions that pyproject.toml allows, written to cons
 	rm -rf .venv-constraints
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis site
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage site

@@ -21,7 +21,7 @@ include: "workflow/rules/common.smk"
 
 if "cohorts" not in config:
 
-    configfile: default_config(workflow.basedir)
+    configfile: default_config()
 
 
 config = checked(config, workflow.configfiles)

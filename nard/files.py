@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,7 @@ def read_tsv(path: str | Path, **options) -> pd.DataFrame:
     return table
 
 
-def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
+def write_npz(path: str | Path, **arrays: Any) -> None:
     with atomic(path) as part, part.open("wb") as stream:
         np.savez_compressed(stream, **arrays)
 

@@ -67,7 +67,7 @@ def check_missing(data, what: str) -> None:
 
 def check_orientation(X, Y) -> None:
     """Different numbers of rows but equal numbers of columns: most likely samples in columns."""
-    shapes = np.shape(X) if hasattr(X, "shape") else (), np.shape(Y) if hasattr(Y, "shape") else ()
+    shapes: list[tuple] = [np.shape(table) if hasattr(table, "shape") else () for table in (X, Y)]
     if all(len(shape) == 2 for shape in shapes):
         (n_x, d), (n_y, m) = shapes
         if n_x != n_y and d == m:
@@ -131,6 +131,9 @@ def is_number(value) -> bool:
 
 class CheckedDataMixin:
     """Sets ``feature_labels_`` and ``target_labels_`` of an estimator that is fitted when it has ``coef_``."""
+
+    feature_labels_: list[str]
+    target_labels_: list[str]
 
     def _validated(self, X, Y):
         """Checked float arrays; remembers names and whether Y was one-dimensional."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -26,7 +27,9 @@ class Watch:
 
     def __init__(self, verbose: bool = False):
         self.stopped = False
-        self._verbose, self._line, self._handler = verbose, None, None
+        self._verbose = verbose
+        self._line: Any = None
+        self._handler: Any = None
 
     def __enter__(self) -> Watch:
         # None: off where standard error is no terminal.

@@ -200,8 +200,9 @@ def make_regression(
     columns = rng.choice(n_features, round(relevant * n_features), replace=False)
     shape = (n_targets, len(columns))
     W = np.zeros((n_targets, n_features))
-    signed = rng.uniform(*weight_range, shape) * rng.choice([-1.0, 1.0], shape)
-    W[:, columns] = np.where(rng.random(shape) < density, signed, 0.0)
+    lowest, highest = weight_range
+    weights = rng.uniform(lowest, highest, shape) * rng.choice([-1.0, 1.0], shape)
+    W[:, columns] = np.where(rng.random(shape) < density, weights, 0.0)
 
     X = rng.standard_normal((n_samples, n_features))
     if feature_correlation:

@@ -139,6 +139,7 @@ class _ByInputs:
 
     def __init__(self, problem: Problem, alpha: np.ndarray, active: np.ndarray):
         gram = problem.gram
+        assert gram is not None
         root = alpha[active] ** -0.5
         units = np.outer(root, root)
         inner = np.eye(len(active)) + gram[np.ix_(active, active)] * units

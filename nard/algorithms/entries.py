@@ -131,7 +131,8 @@ def no_entries(d: int, m: int) -> Entries:
     """All effects are pruned."""
     shape = (m, MOST_EFFECTS, min(_KEPT, d))
     index = np.zeros(shape, dtype=np.int64)
-    return Entries(d, np.zeros(shape[:2]), index, *(np.zeros(shape) for _ in range(3)), np.zeros(shape[:2]))
+    pip, mean, variance = (np.zeros(shape) for _ in range(3))
+    return Entries(d, np.zeros(shape[:2]), index, pip, mean, variance, np.zeros(shape[:2]))
 
 
 @dataclass(frozen=True)
@@ -233,11 +234,8 @@ def fit_entries(
     """
     rows = whitened.rows(E)
     usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)
-    found = Entries(
-        entries.d,
-        *(part.copy() for part in (entries.size, entries.index, entries.pip, entries.mean, entries.variance)),
-        entries.divergence.copy(),
-    )
+    arrays = entries.size, entries.index, entries.pip, entries.mean, entries.variance, entries.divergence
+    found = Entries(entries.d, *(array.copy() for array in arrays))
     sizes = np.outer(variances, _SIZES)
     inputs = _Inputs(whitened.XT, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
     known = _Known(prior.log_odds, prior.own, prior.own_share)
@@ -275,10 +273,10 @@ class _Known(NamedTuple):
 
 
 class _Effects(NamedTuple):
-    """The arrays of :class:`Entries`."""
+    """The arrays of :class:`Entries`; a tuple has an ``index`` already."""
 
     size: np.ndarray
-    index: np.ndarray
+    inputs: np.ndarray
     pip: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
@@ -314,10 +312,10 @@ def _left_by_network(rows, omega, i):
 def _add_fit(XT, effects, i, e, sign, r):
     """r ± the fit of an effect, in place; zero if it is pruned."""
     if effects.size[i, e] > 0.0:
-        for b in range(effects.index.shape[2]):
+        for b in range(effects.inputs.shape[2]):
             weight = sign * effects.pip[i, e, b] * effects.mean[i, e, b]
             if weight != 0.0:
-                x = XT[effects.index[i, e, b]]
+                x = XT[effects.inputs[i, e, b]]
                 for a in range(len(r)):
                     r[a] += weight * x[a]
 
@@ -348,7 +346,7 @@ def _log_sum(values):
 @njit(cache=True)
 def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
     """The posterior of an effect given r, which the others leave; r becomes what all leave."""
-    squares, kept = inputs.squares, effects.index.shape[2]
+    squares, kept = inputs.squares, effects.inputs.shape[2]
     slope, constant = tables
     q = inputs.XT @ r
     squared = q * q
@@ -380,7 +378,7 @@ def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
     gained = 0.0
     for b in range(len(order)):
         j = order[b]
-        effects.index[i, e, b] = j
+        effects.inputs[i, e, b] = j
         kappa = chosen * squares[j] / v
         shrink = kappa / (1.0 + kappa)
         mean[b] = shrink * q[j] / squares[j]
@@ -430,9 +428,9 @@ def _worth(inputs, effects, i, both, r, v):
             continue
         fit, second = np.zeros(len(r)), 0.0
         _add_fit(inputs.XT, effects, i, e, 1.0, fit)
-        for b in range(effects.index.shape[2]):
+        for b in range(effects.inputs.shape[2]):
             square = effects.mean[i, e, b] ** 2 + effects.variance[i, e, b]
-            second += effects.pip[i, e, b] * square * inputs.squares[effects.index[i, e, b]]
+            second += effects.pip[i, e, b] * square * inputs.squares[effects.inputs[i, e, b]]
         value -= 0.5 * (second - fit @ fit) / v + effects.divergence[i, e]
     return value
 
@@ -490,11 +488,11 @@ def _split(inputs, known, rows, omega, effects, sizes):
             least = before + 0.5 * (r @ r) / v - _AVERAGED
             if pair + known.log_odds[e] + known.log_odds[f] <= least:
                 continue
-            size, index, pip = effects.size[i, e], effects.index[i, e].copy(), effects.pip[i, e].copy()
+            size, index, pip = effects.size[i, e], effects.inputs[i, e].copy(), effects.pip[i, e].copy()
             mean, variance = effects.mean[i, e].copy(), effects.variance[i, e].copy()
             divergence = effects.divergence[i, e]
             # One effect starts at an input of the pair, the other one from what that leaves.
-            effects.index[i, e, 0] = second
+            effects.inputs[i, e, 0] = second
             effects.pip[i, e, :] = 0.0
             effects.pip[i, e, 0] = 1.0
             x, y = inputs.XT[first], inputs.XT[second]
@@ -515,7 +513,7 @@ def _split(inputs, known, rows, omega, effects, sizes):
                     if omega[i, k] != 0.0:
                         changed[k] = True
             else:
-                effects.size[i, e], effects.index[i, e], effects.pip[i, e] = size, index, pip
+                effects.size[i, e], effects.inputs[i, e], effects.pip[i, e] = size, index, pip
                 effects.mean[i, e], effects.variance[i, e], effects.divergence[i, e] = mean, variance, divergence
                 effects.size[i, f] = 0.0
     return changed

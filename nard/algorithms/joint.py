@@ -40,14 +40,13 @@ _ENTRY_TOL = 0.03
 class Preparation:
     """What is given from here on: F (N×k), the data in its complement, where the effects start, and the rough pass.
 
-    ``with_entries`` tells whether there is an entry-wise part at all; ``lengths`` are the inputs' squared lengths
-    before F was projected out.
+    ``prior`` is None where there is no entry-wise part at all; ``lengths`` are the inputs' squared lengths before F
+    was projected out.
     """
 
     hidden: np.ndarray
     data: Data
     lengths: np.ndarray
-    with_entries: bool
     entries: Entries
     prior: Prior | None
     rough: RoughPass
@@ -66,7 +65,7 @@ class Preparation:
 
     def rough_extra(self) -> np.ndarray | None:
         """c, the variance of the effects' fits, as the preparation left them; None without effects."""
-        if not self.with_entries:
+        if self.prior is None:
             return None
         C = sample_covariance(self.data.X, self.rough.alpha)
         return Whitened(self.data.X, C).extra_scatter(self.entries)
@@ -205,7 +204,7 @@ def prepare(
         if k or F.shape[1]:
             F = hidden_inputs(residuals, k)
             rotated = _rotated(data, F)
-    return Preparation(F, rotated, lengths, with_entries, entries, prior, rough)
+    return Preparation(F, rotated, lengths, entries, prior, rough)
 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:
@@ -247,7 +246,7 @@ def fit_joint(
     falls_back = "fallback" in VARIANTS[method].takes
     fallback = starting_state(problem, rough, "sequential", tol, watch) if falls_back else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
-    if not preparation.with_entries:
+    if preparation.prior is None:
         return JointFit(problem, entries, fit)
     tolerance = tol * problem.scale
     outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from nard.algorithms.coordinate import coordinates_at
+from nard.algorithms.coordinate import Coordinates, coordinates_at
 from nard.algorithms.evidence import Data, Fit, Problem, State, empty_state, update_network
 from nard.algorithms.full import fit_full
 from nard.algorithms.hybrid import fit_hybrid
@@ -47,15 +47,15 @@ class RoughPass:
         if not with_inputs:
             problem = replace(problem, entry_threshold=np.inf)
         # Once the fit is suspicious it need not go on.
-        state = _rough_fit(problem, watch, _SUSPICIOUS if problem.d >= problem.n else MOST_USED)
+        state, coordinates = _rough_fit(problem, watch, _SUSPICIOUS if problem.d >= problem.n else MOST_USED)
         self.entry_threshold = problem.entry_threshold
-        if problem.d >= problem.n and state.coordinates.capped:
+        if problem.d >= problem.n and coordinates.capped:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
-            state = _rough_fit(replace(problem, entry_threshold=self.entry_threshold), watch, MOST_USED)
+            state, coordinates = _rough_fit(replace(problem, entry_threshold=self.entry_threshold), watch, MOST_USED)
         self.state = state
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
-        S, _ = problem.network_problem(state.coordinates.scatter)
+        S, _ = problem.network_problem(coordinates.scatter)
         correlation = S / np.sqrt(np.outer(self.variances, self.variances))
         np.fill_diagonal(correlation, 0.0)
         # The smallest λ whose network is empty.
@@ -77,10 +77,12 @@ class RoughPass:
         return replace(problem, entry_threshold=self.entry_threshold)
 
 
-def _rough_fit(problem: Problem, watch: Watch, most_used: float) -> State:
+def _rough_fit(problem: Problem, watch: Watch, most_used: float) -> tuple[State, Coordinates]:
     # The fewer outputs, the more slowly a fit drifts towards interpolation, which must be noticed.
     tol = _ROUGH_TOL * min(1.0, problem.m / 10)
-    return fit_sequential(problem, empty_state(problem, tol), tol=tol, most_used=most_used, watch=watch).state
+    state = fit_sequential(problem, empty_state(problem, tol), tol=tol, most_used=most_used, watch=watch).state
+    assert state.coordinates is not None
+    return state, state.coordinates
 
 
 def make_problem(data: Data, lam, variances, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:

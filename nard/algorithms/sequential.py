@@ -58,7 +58,10 @@ def fit_sequential(
     objective = [problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network)]
     converged = False
     while not converged and len(objective) <= max_iter and not watch.stopped:
-        visit = None if order == "greedy" else rng.permutation(problem.d)
+        visit = None
+        if order == "random":
+            assert rng is not None
+            visit = rng.permutation(problem.d)
         sweep_inputs(coordinates, network.precision, tolerance, visit, watch, most_used)
         network = update_network(problem, coordinates.scatter, network, tol)
         objective.append(problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network))

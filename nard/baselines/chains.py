@@ -12,7 +12,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -40,14 +40,14 @@ class Chain:
     n_burnin: int = 0
     n_draws: int = 0
     seconds: float = 0.0
-    trace: np.ndarray | None = None
+    trace: np.ndarray = field(default_factory=lambda: np.empty(0))
     interrupted: bool = False
 
     def save(self, path: str | Path, fingerprint: str) -> None:
         arrays = {f"state_{name}": value for name, value in self.state.items()}
         counts = {name: getattr(self, name) for name in _COUNTS}
         facts = {"fingerprint": fingerprint, "rng": self.rng.bit_generator.state, **counts}
-        trace = {} if self.trace is None else {"trace": self.trace}
+        trace = {"trace": self.trace} if len(self.trace) else {}
         write_npz(path, facts=np.array(json.dumps(facts)), **trace, **arrays)
 
     def load(self, path: str | Path, fingerprint: str) -> None:
@@ -60,7 +60,7 @@ class Chain:
                 )
             for name, value in self.state.items():
                 value[...] = stored[f"state_{name}"]
-            self.trace = stored.get("trace")
+            self.trace = stored.get("trace", self.trace)
         self.rng.bit_generator.state = facts["rng"]
         for name in _COUNTS:
             setattr(self, name, facts[name])
@@ -90,7 +90,7 @@ def run_chain(
     if checkpoint is not None and Path(checkpoint).exists():
         chain.load(checkpoint, fingerprint)
     budget = np.inf if time_budget is None else float(time_budget)
-    traces = [] if chain.trace is None else [chain.trace]
+    traces = [chain.trace] if len(chain.trace) else []
     before, started = chain.seconds, (saved := time.monotonic())
 
     def advance(count: int, keep: bool) -> None:
@@ -101,7 +101,7 @@ def run_chain(
         chain.seconds = before + time.monotonic() - started
         watch.tick(f"{chain.n_burnin + chain.n_draws} of {n_burnin + n_draws} draws")
         if checkpoint is not None and time.monotonic() - saved > _SAVE_EVERY:
-            chain.trace = np.concatenate(traces) if traces else None
+            chain.trace = np.concatenate(traces) if traces else chain.trace
             chain.save(checkpoint, fingerprint)
             saved = time.monotonic()
 

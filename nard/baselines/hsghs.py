@@ -348,7 +348,8 @@ def _summary(chains: list[Chain], name: str, level: float) -> tuple[np.ndarray, 
     """
     n_draws = sum(chain.n_draws for chain in chains)
     mean, square, positive = (
-        sum(chain.state[f"{name}_{what}"] for chain in chains) / n_draws for what in ("sum", "square_sum", "positive")
+        sum((chain.state[f"{name}_{what}"] for chain in chains), np.zeros(())) / n_draws
+        for what in ("sum", "square_sum", "positive")
     )
     sd = np.sqrt(np.maximum(square - mean**2, 0.0))
     return mean, sd, np.abs(positive - 0.5) > 0.5 * level

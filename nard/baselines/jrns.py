@@ -68,11 +68,10 @@ class GibbsProblem:
     def draw(self, state: dict, rng: np.random.Generator, count: int, keep: bool) -> np.ndarray:
         edges = self.edges and bool(keep or state["drawn"] >= self.alone)
         state["drawn"] += count
-        return draw_block(
-            *(state[name] for name in ("W", "omega", "W_sums", "omega_sums")),
-            *(self.n, self.XX, self.YX, self.XY, self.YY, self.eta, self.coef, edges, self.slab_coef, self.slab_edges),
-            *(*self.centre_coef, self.centre_edges, rng, count, keep),
-        )
+        drawn = [state[name] for name in ("W", "omega", "W_sums", "omega_sums")]
+        data = self.n, self.XX, self.YX, self.XY, self.YY, self.eta, self.coef
+        prior = edges, self.slab_coef, self.slab_edges, *self.centre_coef, self.centre_edges
+        return draw_block(*[*drawn, *data, *prior, rng, count, keep])
 
     def fingerprint(self, *more) -> str:
         """Names the posterior, and whatever else a chain depends on."""
@@ -309,7 +308,7 @@ def positive_definite(omega: np.ndarray) -> np.ndarray:
 def _summary(chains: list[Chain], name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Inclusion probabilities, means given inclusion (0 where that is below ½), standard deviations of all draws."""
     n_draws = sum(chain.n_draws for chain in chains)
-    count, total, square = sum(chain.state[f"{name}_sums"] for chain in chains)
+    count, total, square = sum((chain.state[f"{name}_sums"] for chain in chains), np.zeros(()))
     inclusion = count / n_draws
     mean = np.where(inclusion >= 0.5, total / np.maximum(count, 1), 0.0)
     return inclusion, mean, np.sqrt(np.maximum(square / n_draws - (total / n_draws) ** 2, 0.0))

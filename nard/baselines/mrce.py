@@ -362,7 +362,8 @@ def _exact_path(fold: _Fold, lam1s, lam2s, tol, max_iter):
 
     λ₁ falls but λ₂ rises: from B = 0, where a falling λ₂ would start, the path follows the poor local optima.
     """
-    first, network = ridge_coefficients(fold.moments), None
+    first = ridge_coefficients(fold.moments)
+    network: GraphicalLassoResult | None = None
     for i in np.argsort(lam1s)[::-1]:
         last = None
         for j in np.argsort(lam2s):
@@ -505,7 +506,7 @@ class MRCE(Baseline):
             ("n_lams", self.n_lams, 1),
             ("max_iter", self.max_iter, 1),
         ):
-            right = isinstance(count, numbers.Integral) and count >= least
+            right = isinstance(count, numbers.Integral) and int(count) >= least
             require(right, name, count, f"an integer ≥ {least}")
         require(
             is_number(self.lam_min_ratio) and 0 < self.lam_min_ratio < 1,
@@ -522,13 +523,14 @@ class MRCE(Baseline):
             top * ratios if isinstance(lam, str) else np.array([float(lam)])
             for lam, top in zip((self.lam1, self.lam2), largest, strict=True)
         )
-        self.cv_results_ = self._cross_validate(X, Y, lam1s, lam2s, seed)
-        chosen = self.cv_results_[self.cv_results_["chosen"]].iloc[0]
+        self.cv_results_ = table = self._cross_validate(X, Y, lam1s, lam2s, seed)
+        chosen = table[table["chosen"]].iloc[0]
         self.lam1_, self.lam2_ = float(chosen["lam1"]), float(chosen["lam2"])
 
     def _cross_validate(self, X, Y, lam1s, lam2s, seed) -> pd.DataFrame:
         shape = len(lam1s), len(lam2s)
-        scores, sizes = {index: [] for index in np.ndindex(shape)}, {index: [] for index in np.ndindex(shape)}
+        scores: dict[tuple[int, ...], list] = {index: [] for index in np.ndindex(shape)}
+        sizes: dict[tuple[int, ...], list] = {index: [] for index in np.ndindex(shape)}
         tol = max(self.tol, _PATH_TOL)
         for train, test in _folds(X, self.n_folds, seed):
             fold = _Fold.of(X, Y, train, test)

@@ -345,7 +345,8 @@ def explore_conditionally(data: Moments, weights, edges, **stop) -> tuple[State,
 
 def explore_fully(data: Moments, weights, edges, **stop) -> tuple[State, list[dict]]:
     """Both at every pair of spikes, from the best of the neighbours with wider ones; see explore_conditionally."""
-    states, path = {}, []
+    states: dict[tuple[int, int], State] = {}
+    path = []
     for s, on_W in enumerate(weights):
         for t, on_edges in enumerate(edges):
             neighbours = [states[pair] for pair in ((s - 1, t), (s, t - 1), (s - 1, t - 1)) if pair in states]

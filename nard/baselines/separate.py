@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from nard.baselines.base import Baseline, Estimate
-from nard.covariance import graphical_lasso, log_density
+from nard.covariance import GraphicalLassoResult, graphical_lasso, log_density
 from nard.inputs import require
 
 __all__ = ["SeparateRegression", "residual_precision"]
@@ -39,13 +39,14 @@ def residual_precision(residuals: np.ndarray) -> np.ndarray:
     sd = residuals.std(axis=0)
     Z = residuals / sd
     folds = list(KFold(_FOLDS, shuffle=True, random_state=0).split(Z))
-    results, best, best_score, since_best = [None] * _FOLDS, _LAMS[0], -np.inf, 0
+    results: list[GraphicalLassoResult | None] = [None] * _FOLDS
+    best, best_score, since_best = _LAMS[0], -np.inf, 0
     for lam in _LAMS:
         score = 0.0
         for k, (train, test) in enumerate(folds):
             S = Z[train].T @ Z[train] / len(train)
-            results[k] = graphical_lasso(S, lam, init=results[k], tol=1e-3, max_iter=500)
-            score += log_density(Z[test], results[k].precision, np.ones(len(test))).sum()
+            results[k] = result = graphical_lasso(S, lam, init=results[k], tol=1e-3, max_iter=500)
+            score += log_density(Z[test], result.precision, np.ones(len(test))).sum()
         if score > best_score:
             best, best_score, since_best = lam, score, 0
         elif score < best_score:

@@ -31,7 +31,8 @@ def _tables(options: argparse.Namespace) -> int:
     from nard.data.pathways import read_pathways
     from nard.project.inspection import described, look_at_pair
 
-    found = look_at_pair(*options.files, options.orientation, read_pathways())
+    inputs, outputs = options.files
+    found = look_at_pair(inputs, outputs, options.orientation, read_pathways())
     show(found, "\n".join(described(found)), options.json)
     return 0
 

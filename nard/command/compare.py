@@ -53,11 +53,11 @@ def _with_truth(options: argparse.Namespace):
 
     from nard.fits.comparison import SETS, recovery, truth_among
 
-    true = [_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges")]
+    associations, edges = (_table(options.truth, f"truth_{what}.tsv") for what in ("associations", "edges"))
     rows = []
     for folder in options.folders:
         inputs, outputs = _table(folder, "features.tsv")["feature"], _table(folder, "nodes.tsv")["id"]
-        truths = truth_among(*true, set(inputs), set(outputs))
+        truths = truth_among(associations, edges, set(inputs), set(outputs))
         for what, members in SETS.items():
             rates = recovery(members(_table(folder, f"{what}.tsv")), *truths[what])
             rows.append({"fit": folder, "what": what, **rates})

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.fits.fitting import fit_paths, fitted_model, write_model
 
     folder = _prepared_folder(options)
-    about, pathways, groups = _about(options, folder), *_pathways_and_groups(options, folder)
+    about, (pathways, groups) = _about(options, folder), _pathways_and_groups(options, folder)
     tables = read_pair(
         options.X,
         options.Y,
@@ -89,11 +89,11 @@ def run(options: argparse.Namespace) -> int:
     ledger = Ledger()
     ledger.read("inputs", options.X, tables[0])
     ledger.read("outputs", options.Y, tables[1])
-    X, Y = same_samples(*(table.values for table in tables), (options.X, options.Y), ledger)
+    X, Y = same_samples(tables[0].values, tables[1].values, (options.X, options.Y), ledger)
     if groups is None:
         groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     else:
-        groups = _groups_of(groups, X, Y, options.groups or folder / "groups.tsv")
+        groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
     for line in (*ledger.notes, *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")

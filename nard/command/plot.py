@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     matplotlib.use("Agg")
     from nard.figures.style import save_figure
 
-    written = []
+    written: list[str] = []
     config = _config_of(folder, read_json(folder / "fit.json"), options.max_edges)
     for name, figure, case in figures_of_cohorts(config):
         files = figure.files_in([{"fit": folder, "data": data}], case)

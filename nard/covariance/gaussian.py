@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.special import gammaln
 
-from nard.covariance.memory import matrices
+from nard.covariance.allocation import matrices
 
 __all__ = [
     "density_at",

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nard.covariance.allocation import matrices
 from nard.covariance.columns import (
     columns_from_precision,
     linear_terms,
@@ -30,7 +31,6 @@ from nard.covariance.columns import (
     warm_dual,
 )
 from nard.covariance.gaussian import inverse_spd, log_determinant
-from nard.covariance.memory import matrices
 from nard.covariance.newton import newton_ascent
 from nard.covariance.screening import (
     components,
@@ -150,7 +150,8 @@ class _Certificate:
 
     def solution(self) -> tuple[np.ndarray, np.ndarray]:
         """Ω and W; the identity in place of what was not found."""
-        return tuple(np.eye(len(self.S)) if found is None else found for found in (self.omega, self.W))
+        omega, W = (np.eye(len(self.S)) if found is None else found for found in (self.omega, self.W))
+        return omega, W
 
 
 def _climb_columns(certificate, W, B, first_judged, max_sweeps) -> int:
@@ -252,7 +253,7 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     labels = components(S, penalty)
     sizes = np.bincount(labels)
     (alone,) = (sizes[labels] == 1).nonzero()
-    near, near_logdet = None, None
+    near, near_logdet = None, 0.0
     if init is not None and len(alone) < m:
         near, near_logdet = _restart(S, penalty, init, alone)
         if near.duality_gap <= tol * m:

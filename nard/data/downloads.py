@@ -21,9 +21,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPResponse, InvalidURL
+from io import BufferedReader
 from pathlib import Path
 from time import sleep, time
-from typing import BinaryIO
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
@@ -176,7 +177,7 @@ def _receive(url: str, part: Path, timeout: float, progress) -> None:
         raise _TryAgainError(f"{done} of {total} bytes arrived")
 
 
-def _open(url: str, part: Path, timeout: float) -> tuple[BinaryIO | HTTPResponse, int, dict]:
+def _open(url: str, part: Path, timeout: float) -> tuple[BufferedReader | HTTPResponse, int, dict]:
     """The source, the byte of the file at which it begins, and the version of the file."""
     local = re.fullmatch("file://(?:localhost)?(/.*)", url, re.IGNORECASE | re.DOTALL)
     if local:
@@ -187,7 +188,7 @@ def _open(url: str, part: Path, timeout: float) -> tuple[BinaryIO | HTTPResponse
         return stream, 0, {"url": url, "size": os.fstat(stream.fileno()).st_size}
 
     have, old = _half(part, url)
-    reply = _ask(url, {"Range": f"bytes={have}-", "If-Range": _validator(old)} if have else {}, timeout)
+    reply: Any = _ask(url, {"Range": f"bytes={have}-", "If-Range": _validator(old)} if have else {}, timeout)
     new = {"etag": reply.headers["ETag"], "modified": reply.headers["Last-Modified"]}
     if reply.status == 200:
         return reply, 0, {"url": masked(url), "size": reply.length, **new}
@@ -216,7 +217,7 @@ def _half(part: Path, url: str) -> tuple[int, dict]:
         return 0, {}
 
 
-def _validator(version: dict) -> str | None:
+def _validator(version: dict) -> str:
     """What If-Range takes: a weak ETag does not promise the same bytes."""
     etag = version["etag"]
     return etag if etag and not etag.startswith("W/") else version["modified"]

@@ -139,8 +139,9 @@ class _Filter:
         return self.constant(node)
 
     def constant(self, node: ast.expr) -> float | str:
-        negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        plain = node.operand if negative else node
-        if isinstance(plain, ast.Constant) and isinstance(plain.value, int | float if negative else str | int | float):
-            return -plain.value if negative else plain.value
+        match node:
+            case ast.Constant(value=str() | int() | float() as value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
         raise _complaint(self.expression, f"{ast.unparse(node)!r} is neither a column, a number nor a quoted text")

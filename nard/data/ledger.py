@@ -57,7 +57,7 @@ class Ledger:
 
 def dropped_lines(dropped: Sequence[Mapping], n_names: int = 0) -> list[str]:
     """The rows in words; what was dropped on both sides for one reason takes one line."""
-    lines = {}
+    lines: dict[str, list[str]] = {}
     for row in dropped:
         noun = row["what"] if row["count"] != 1 else row["what"].removesuffix("s")
         shown = ", ".join(row["names"][:n_names]) + (", …" if row["count"] > n_names else "")

@@ -70,7 +70,7 @@ def simulate_omics(
     graph = _shared_and_private(np.where(within, _WITHIN, _BETWEEN), ~within, _WEIGHTS, common, own) != 0
     kept = np.arange(len(proteins))
     W, graph = W[kept], graph[np.ix_(kept, kept)]
-    lost = [proteins.index(protein) for protein in absent]
+    lost = np.array([proteins.index(protein) for protein in absent], dtype=int)
     # A protein that is not measured must not leave a trace between its neighbours.
     graph[lost], graph[:, lost] = False, False
     omega = precision_of_graph(graph, own)
@@ -87,7 +87,7 @@ def simulate_omics(
     samples = [f"{name}-sim-{i:04d}" for i in range(1, total + 1)]
     expression = own.uniform(5, 13, len(genes)) + X * own.uniform(0.5, 1.5, len(genes))
     abundance = 0.4 * Y
-    abundance[np.ix_(own.random(total) < _MOSTLY_MISSING, lost)] = np.nan
+    abundance[np.ix_(np.flatnonzero(own.random(total) < _MOSTLY_MISSING), lost)] = np.nan
     mrna = pd.DataFrame(expression[:n].T.round(4), genes, samples[:n]).rename_axis("sample")
     rppa = pd.DataFrame(abundance.T.round(4), proteins, samples).rename_axis("sample")
     return SimulatedCohort({"inputs": mrna, "outputs": rppa}, _nonzero(W, genes, proteins), _edges(omega, proteins))

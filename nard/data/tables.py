@@ -137,7 +137,8 @@ def read_pair(
 ) -> tuple[Table, Table]:
     """Two tables of the same samples. Where nothing else tells what the samples are, it is the names they share."""
     paths, known = (inputs, outputs), (known_inputs, known_outputs)
-    tables, unsure = [None, None], {}
+    tables: dict[int, Table] = {}
+    unsure = {}
     for i, (path, features) in enumerate(zip(paths, known, strict=True)):
         try:
             tables[i] = read_table(path, orientation=orientation, known_features=features)
@@ -149,10 +150,11 @@ def read_pair(
         common = [(a, b) for a in range(2) for b in range(2) if either[0][a] & either[1][b]]
         if len(common) != 1:
             raise unsure[0]
-        return tuple(read_table(path, orientation=ways[way]) for path, way in zip(paths, common[0], strict=True))
+        tables = {i: read_table(paths[i], orientation=ways[common[0][i]]) for i in unsure}
+        return tables[0], tables[1]
     for i in unsure:
         tables[i] = read_table(paths[i], known_samples=tables[1 - i].values.index)
-    return tuple(tables)
+    return tables[0], tables[1]
 
 
 # From rows to a table
@@ -224,23 +226,23 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
         values = values[:, named]
         notes.append(f"{(~named).sum()} blank column(s) dropped")
     rows = [lead[layout.name] for lead in leads]
-    columns = [_sample_of(path)] if layout.merge else [header[i] for i in np.array(columns)[named]]
+    across = [_sample_of(path)] if layout.merge else [header[i] for i in np.array(columns)[named]]
 
-    in_rows = _samples_in_rows(path, rows, columns, layout, orientation, known_samples, known_features)
-    samples, features = (rows, columns) if in_rows else (columns, rows)
+    in_rows = _samples_in_rows(path, rows, across, layout, orientation, known_samples, known_features)
+    samples, features = (rows, across) if in_rows else (across, rows)
     values = values if in_rows else values.T
     if "" in samples:
         place = f"row {samples.index('') + 1} below the header"
         raise file_error(path, f"{place} has no sample name in its first cell", "name the sample, or delete the row")
-    features, unnamed = _symbols(features, layout, notes)
+    symbols, unnamed = _symbols(features, layout, notes)
     if unnamed.any():
-        features, values = features[~unnamed], values[:, ~unnamed]
+        symbols, values = symbols[~unnamed], values[:, ~unnamed]
         notes.append(f"{unnamed.sum()} feature(s) without a name or symbol dropped")
-    if not len(samples) or not len(features):
+    if not len(samples) or not len(symbols):
         fix = "check that this is the right file"
-        raise file_error(path, f"{len(samples)} samples with {len(features)} named features", fix, found=some(header))
+        raise file_error(path, f"{len(samples)} samples with {len(symbols)} named features", fix, found=some(header))
 
-    table = pd.DataFrame(values, samples, features)
+    table = pd.DataFrame(values, samples, symbols)
     if layout.merge and table.columns.has_duplicates:
         notes.append(f"{table.columns.duplicated().sum()} repeated name(s) joined by the {layout.merge}")
         joined = table.T.groupby(level=0, sort=False)
@@ -354,7 +356,7 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
         expected = "TCGA barcodes or known names on one side"
         raise OrientationError(str(file_error(path, problem, fix, found=shown, expected=expected)))
     if orientation == "auto":
-        return told
+        return bool(told)
     if told is not None and told != (orientation == "samples_in_rows"):
         problem = f"the samples are in {'rows' if told else 'columns'}, but `orientation` is {orientation}"
         raise file_error(path, problem, "set `orientation: auto`", found=shown)

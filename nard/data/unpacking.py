@@ -104,7 +104,7 @@ def _not_there(path: Path) -> DataError:
     similar = nearest(stem(path), map(stem, others), alike=_ALIKE)
     if similar is not None:
         closest = nearest(path.name, (other.name for other in others if stem(other) == similar), alike=0)
-        return file_error(path, "no such file", f"did you mean {path.with_name(closest)}?")
+        return file_error(path, "no such file", f"did you mean {path.parent / str(closest)}?")
     files = [other.name for other in others if other.is_file() and not other.name.startswith(".")]
     found = f"in this folder {some(files, most=5)}" if files else None
     return file_error(path, "no such file", "correct the path", found)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 
 from nard.export.graphs import findings_graph
-from nard.inputs import is_number, require
+from nard.inputs import CheckedDataMixin, is_number, require
 from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
 
 __all__ = ["FindingsMixin", "association_table", "caution_text", "edge_table", "relevance_table"]
@@ -68,7 +70,7 @@ def association_table(features, targets, test: EntryTest, fdr: float, selected_o
     return table.sort_values("pvalue", kind="stable", ignore_index=True)
 
 
-def caution_text(caution: dict) -> str:
+def caution_text(caution: Mapping) -> str:
     """What a caution of a fit means, and what to do about it."""
     if caution["code"] == "marginal tests":
         return (
@@ -100,11 +102,11 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
     return _with_decision(table, fdr)
 
 
-class FindingsMixin:
-    """``associations``, ``edges`` and ``to_networkx`` of an estimator with fitted tests in the units of the data.
+class FindingsMixin(CheckedDataMixin):
+    """``associations``, ``edges`` and ``to_networkx`` of an estimator with fitted tests in the units of the data."""
 
-    It provides ``_check_fitted()``, ``feature_labels_``, ``target_labels_``, ``entry_test_``, ``edge_test_``.
-    """
+    entry_test_: EntryTest
+    edge_test_: EdgeTest
 
     def associations(self, fdr: float = 0.05, selected_only: bool = False) -> pd.DataFrame:
         """Input → output associations with their tests, most significant first.

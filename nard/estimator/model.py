@@ -23,12 +23,7 @@ from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler
 from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
-from nard.inputs import (
-    CheckedDataMixin,
-    check_same_samples,
-    is_number,
-    require,
-)
+from nard.inputs import check_same_samples, is_number, require
 from nard.progress import Watch
 from nard.selection import association_tests, network_test
 
@@ -45,6 +40,8 @@ _FDR = 0.05
 class _Choice(str):
     """The parameter ``relevance``, which is also the name of a method: called, it gives the fitted model's table."""
 
+    model: NARD
+
     def __call__(self, fdr=0.05) -> pd.DataFrame:
         return self.model.relevance_table(fdr)
 
@@ -56,7 +53,7 @@ class _Choice(str):
         return _Choice, (str(self),)
 
 
-class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Network automatic relevance determination: sparse multi-output regression with a sparse residual network.
 
     The model is Y = (U + B)X + LF + E, the columns of E ~ N(0, V) with Ω = V⁻¹ sparse. U ~ MN(0, V, diag(α)⁻¹) is the
@@ -431,19 +428,21 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         require(
             isinstance(self.relevance, str) and self.relevance in known, "relevance", self.relevance, f"one of {known}"
         )
-        number = isinstance(self.hidden, numbers.Integral) and not isinstance(self.hidden, bool) and self.hidden >= 0
+        number = (
+            isinstance(self.hidden, numbers.Integral) and not isinstance(self.hidden, bool) and int(self.hidden) >= 0
+        )
         automatic = isinstance(self.hidden, str) and self.hidden == "auto"
         require(number or automatic, "hidden", self.hidden, 'an integer ≥ 0 or "auto"')
         require(self.own is None or isinstance(self.own, Mapping), "own", self.own, "None or a mapping output → inputs")
         degrees = not isinstance(self.tails, str) and is_number(self.tails) and self.tails > 2
-        known = self.tails is None or (isinstance(self.tails, str) and self.tails == "auto")
-        require(degrees or known, "tails", self.tails, 'a number > 2, None or "auto"')
+        named = self.tails is None or (isinstance(self.tails, str) and self.tails == "auto")
+        require(degrees or named, "tails", self.tails, 'a number > 2, None or "auto"')
         require(isinstance(self.standardize, bool | np.bool_), "standardize", self.standardize, "True or False")
         unused = self.kernel is None and self.kernel_params
         require(not unused, "kernel_params", self.kernel_params, "None while kernel is None")
         require(is_number(self.tol) and self.tol > 0, "tol", self.tol, "a positive number")
         require(
-            isinstance(self.max_iter, numbers.Integral) and self.max_iter >= 1,
+            isinstance(self.max_iter, numbers.Integral) and int(self.max_iter) >= 1,
             "max_iter",
             self.max_iter,
             "an integer ≥ 1",
@@ -454,7 +453,7 @@ class NARD(CheckedDataMixin, FindingsMixin, MultiOutputMixin, RegressorMixin, Ba
         if self.kernel is None:
             return X
         if fit:
-            self._feature_map = make_feature_map(self.kernel, self.kernel_params, *X.shape, seed).fit(X)
+            self._feature_map = make_feature_map(self.kernel, self.kernel_params, len(X), X.shape[1], seed).fit(X)
             names = self._feature_map.get_feature_names_out(self.feature_labels_)
             self.feature_labels_ = [str(name) for name in names]
         return self._feature_map.transform(X)

@@ -155,13 +155,14 @@ def cross_validate(
             break
         held_out = np.concatenate(squares), np.concatenate(logdets), Y.shape[1]
         every = density_at(*held_out)
+        states = [fold.state for fold in folds if fold.state is not None]
         rows.append(
             {
                 "lam": lam,
                 "score": every.mean(),
                 "standard_error": every.std() / np.sqrt(len(every)),
-                "n_active": np.mean([np.isfinite(fold.state.alpha).sum() for fold in folds]),
-                "n_edges": np.mean([np.count_nonzero(np.triu(fold.state.omega, 1)) for fold in folds]),
+                "n_active": np.mean([np.isfinite(state.alpha).sum() for state in states]),
+                "n_edges": np.mean([np.count_nonzero(np.triu(state.omega, 1)) for state in states]),
             }
         )
         watch.lam(rows[-1])

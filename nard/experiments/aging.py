@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -132,7 +133,8 @@ def runs(settings: Mapping) -> list[dict]:
 def run(spec: Mapping) -> dict:
     if spec["data"] == "NHANES":
         prepared = load_nhanes(given({"nhanes": spec["file"]}, "nhanes"))
-        X, Y, chosen, blocks = prepared.X, prepared.Y, {}, nhanes_blocks()
+        X, Y, blocks = prepared.X, prepared.Y, nhanes_blocks()
+        chosen: dict[str, Any] = {}
         about = {"people": len(X), "outputs": list(Y.columns), "blocks": [blocks[name] for name in Y]}
     else:
         cohort = simulate(spec["people"], spec["molecular"], spec["macro"], spec["seed"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,15 +45,16 @@ def runs(settings: Mapping) -> list[dict]:
     real = [{"data": "NHANES", "file": file, "kernel": kernel} for kernel in _KERNELS]
     specs += real if file else real[:1]
     for spec in specs:
-        spec |= {"name": f"{spec['data'].lower()}-{spec['kernel']}", "seed": 1}
+        spec |= {"name": f"{str(spec['data']).lower()}-{spec['kernel']}", "seed": 1}
     return specs
 
 
 def run(spec: Mapping) -> dict:
-    kernel = {} if spec["kernel"] == "linear" else {"kernel": spec["kernel"]}
+    kernel: dict[str, Any] = {} if spec["kernel"] == "linear" else {"kernel": spec["kernel"]}
     if spec["data"] == "NHANES":
         prepared = load_nhanes(given({"nhanes": spec["file"]}, "nhanes"))
-        X, Y, lam = prepared.X, prepared.Y, "cv"
+        X, Y = prepared.X, prepared.Y
+        lam: float | str = "cv"
     else:
         cohort = simulate(spec["people"], spec["molecular"], spec["macro"], spec["seed"])
         X, Y = cohort.X, cohort.Y / cohort.Y.std(ddof=0)

@@ -48,7 +48,7 @@ _RESAMPLES = 400
 
 def runs(settings: Mapping) -> list[dict]:
     folder = settings["files"].get("air_quality")
-    specs = [{"site": SITES, "method": method} for method in NARDS]
+    specs: list[dict] = [{"site": SITES, "method": method} for method in NARDS]
     try:
         sites = air_files(given(settings["files"], "air_quality"))
         specs += [{"site": site, "method": "sequential"} for site in sites]

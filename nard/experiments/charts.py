@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import Normalize
@@ -73,8 +74,8 @@ def plot_dots(
     ax = axes_at(figure, left, STRIP + _AXIS, WIDTH - left - 2 * MARGIN, 1.4 * _ROW * len(labels))
     ax.axvline(0, color=MUTED, linewidth=0.6)
     beyond = np.zeros(len(labels), dtype=int)
-    for rank, (name, values) in enumerate(series.items()):
-        values = np.array(values, dtype=float)
+    for rank, (name, given) in enumerate(series.items()):
+        values = np.array(given, dtype=float)
         for row in np.flatnonzero(values < (-np.inf if floor is None else floor)):
             values[row] = floor * (1 + 0.03 * beyond[row])
             beyond[row] += 1
@@ -114,7 +115,7 @@ def plot_ordered(edges, weights, order, cluster, *, title, remarks=(), note=None
     ends = [*(np.flatnonzero(np.diff(ordered)) + 1), m]
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         if end - start > 1:
-            frame = {"fill": False, "edgecolor": "#333333", "linewidth": 0.5}
+            frame: dict[str, Any] = {"fill": False, "edgecolor": "#333333", "linewidth": 0.5}
             ax.add_patch(Rectangle((start, start), end - start, end - start, **frame))
     ax.set(xticks=[], yticks=[])
     bar = axes_at(figure, (WIDTH - side) / 2, STRIP + 0.2, 1.6, 0.1)

@@ -61,11 +61,11 @@ def given(files: Mapping, key: str) -> str:
 
 def load_tcga(folder: str | Path, cancer: str, genes: str | int = "pathway") -> Prepared:
     """mRNA → pathway proteins of the patients who have both, from <cancer>/mrna.tsv.gz and <cancer>/rppa.tsv.gz."""
-    files = {"inputs": Path(folder) / cancer / "mrna.tsv.gz", "outputs": Path(folder) / cancer / "rppa.tsv.gz"}
+    folder = Path(folder) / cancer
+    files = {"inputs": str(folder / "mrna.tsv.gz"), "outputs": str(folder / "rppa.tsv.gz")}
     for path in files.values():
-        if not path.exists():
+        if not Path(path).exists():
             raise CannotRun(f"no data: there is no {path}")
-    files = {key: str(path) for key, path in files.items()}
     config = validated(
         {
             "preprocessing": {"genes": genes, "sample_types": "patient"},

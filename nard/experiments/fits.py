@@ -71,11 +71,11 @@ def found(model, seconds: float, *, partials: bool = False) -> dict:
 def edge_frame(result: Mapping, names: Sequence[str]) -> pd.DataFrame:
     """The selected edges of a result with partial correlations, as the figures take them."""
     codes = np.array(result["edges"], dtype=int)
-    names = np.array(names, dtype=object)
+    labels = np.array(names, dtype=object)
     return pd.DataFrame(
         {
-            "source": names[codes // len(names)],
-            "target": names[codes % len(names)],
+            "source": labels[codes // len(names)],
+            "target": labels[codes % len(names)],
             "partial_correlation": result["partial_correlations"],
             "selected": np.ones(len(codes), dtype=bool),
         }

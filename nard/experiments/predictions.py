@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ DATA = {
 }
 _IN_TIME = ("air quality", "A-shares")
 _NARD = "sequential"
-_DEFAULTS = {"relevance": "auto", "hidden": "auto"}
+_DEFAULTS: dict[str, Any] = {"relevance": "auto", "hidden": "auto"}
 
 
 def runs(settings: Mapping) -> list[dict]:
@@ -152,7 +153,7 @@ def held_out(method: str, X: pd.DataFrame, Y: pd.DataFrame, *, in_time=False, se
     return {
         "log_likelihoods": likelihood,
         "r2": r2_score(Y, predicted),
-        "fewest_draws": None if draws[0] is None else min(draws),
+        "fewest_draws": min((count for count in draws if count is not None), default=None),
     }
 
 

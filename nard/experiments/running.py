@@ -143,17 +143,20 @@ class _Worker:
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.questions, self.answers = self.process.stdin, self.process.stdout
 
     def __call__(self, spec: Mapping, limits: Mapping) -> dict:
-        self.process.stdin.write(json.dumps({"spec": spec, "limits": limits}) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
+        self.questions.write(json.dumps({"spec": spec, "limits": limits}) + "\n")
+        self.questions.flush()
+        answer = self.answers.readline()
         if not answer:
             raise RuntimeError(f"the process that was to run {spec['name']} ended with code {self.process.wait()}")
         return json.loads(answer)
 
     def close(self) -> None:
-        self.process.stdin.close()
+        self.questions.close()
         self.process.wait()
 
 

@@ -36,7 +36,7 @@ independent confirmation.
 """
 
 # (d, m, N), share of relevant inputs, density of their columns, edge probability, and what is special
-DESIGNS = {
+DESIGNS: dict[str, tuple[tuple[int, int, int], float, float, float, dict]] = {
     "N < d": ((300, 50, 100), 0.04, 0.4, 0.03, {}),
     "N > d": ((100, 50, 300), 0.10, 0.3, 0.03, {}),
     "m > N": ((60, 150, 100), 0.15, 0.3, 0.01, {}),

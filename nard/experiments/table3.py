@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,8 +68,10 @@ def runs(settings: Mapping) -> list[dict]:
 class Statistics:
     """XXᵀ/N (d×d, in Fortran's order), XYᵀ/N and YYᵀ/N of simulated samples, summed in place over blocks of them.
 
-    ``n`` are the samples used, ``seconds`` what all samples take.
+    ``n`` are the samples used, ``seconds`` what all samples take; ``rho`` is for who times it to set.
     """
+
+    rho: float
 
     def __init__(self, d: int, m: int, n: int, p: float, seed: int, seconds: float):
         from nard.simulate import draw_residuals, make_precision
@@ -195,7 +198,7 @@ def run(spec: Mapping) -> dict:
     started = time.perf_counter()
     data.rho = data.largest_eigenvalue()
     network = _network(data.yy, lam)
-    result = {
+    result: dict[str, Any] = {
         "statistics_seconds": data.seconds,
         "samples_used": data.n,
         "start_seconds": time.perf_counter() - started,

@@ -65,7 +65,7 @@ def cx2_text(graph: nx.Graph, name: str) -> str:
     Every node's own id becomes its attribute ``name``, since ids are numbers in CX2.
     """
     number = {node: i for i, node in enumerate(graph)}
-    nodes = [
+    nodes: list[dict] = [
         {
             "id": number[node],
             "x": attributes["x"],
@@ -74,7 +74,7 @@ def cx2_text(graph: nx.Graph, name: str) -> str:
         }
         for node, attributes in graph.nodes(data=True)
     ]
-    edges = [
+    edges: list[dict] = [
         {
             "id": i,
             "s": number[source],
@@ -89,7 +89,7 @@ def cx2_text(graph: nx.Graph, name: str) -> str:
         "nodes": _declared([node["v"] for node in nodes]),
         "edges": _declared([edge["v"] for edge in edges]),
     }
-    aspects = {
+    aspects: dict[str, list] = {
         "attributeDeclarations": [declarations],
         "networkAttributes": [network],
         "nodes": nodes,

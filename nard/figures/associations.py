@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
+from nard.figures.matrices import bounds, colour_bar, name_axes, signed_cells, widest
 from nard.figures.page import axes_at, chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, shorten
 from nard.figures.words import origin
@@ -16,7 +18,7 @@ __all__ = ["draw_associations", "plot_associations"]
 
 STRIPE, KEYS = 0.09, 0.4  # of the pathways' colours; of the line that explains the cells, in inches
 LARGEST_CELL, LOWEST_ROW = 0.22, 0.1
-FRAME = {"fill": False, "edgecolor": "black", "linewidth": 0.8}
+FRAME: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 0.8}
 
 
 @house_style()
@@ -75,7 +77,7 @@ def plot_associations(associations, nodes, gene_pathways, *, title, max_genes=60
     bottom = STRIP + legend + KEYS + below
 
     ax = axes_at(figure, left, bottom, across, height)
-    mesh = signed(ax, weights, shown["weight"].abs().max())
+    mesh = signed_cells(ax, weights, shown["weight"].abs().max())
     bounds(ax, rows, columns)
     name_axes(ax, labels, names, size=LABEL_SIZE)
     ax.tick_params(pad=2 + 72 * STRIPE)
@@ -102,7 +104,8 @@ def _strongest(selected, max_genes, max_targets) -> tuple[set, set]:
 
     Each of them then has at least one association with another of them.
     """
-    genes, targets = set(), set()
+    genes: set[str] = set()
+    targets: set[str] = set()
     order = np.argsort(-selected["weight"].abs().to_numpy(), kind="stable")
     for gene, target in selected[["feature", "target"]].iloc[order].itertuples(index=False):
         if (gene in genes or len(genes) < max_genes) and (target in targets or len(targets) < max_targets):

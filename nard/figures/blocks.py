@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Rectangle
 
-from nard.figures.matrices import bounds, colour_bar, name_axes, signed, widest
+from nard.figures.matrices import bounds, colour_bar, name_axes, signed_cells, widest
 from nard.figures.page import axes_at, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten
 from nard.figures.words import origin
@@ -68,7 +68,7 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
 
     ax = axes_at(figure, left, bottom, across, height)
     limit = selected["partial_correlation"].abs().max() if len(selected) else 1.0
-    mesh = signed(ax, _matrix(selected, block.index), limit)
+    mesh = signed_cells(ax, _matrix(selected, block.index), limit)
     bounds(ax, block, block)
     ax.add_collection(
         PatchCollection([Rectangle((i, i), 1, 1) for i in range(count)], facecolor="#CCCCCC", edgecolor="none")

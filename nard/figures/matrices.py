@@ -12,7 +12,7 @@ from nard.figures.page import ink
 from nard.figures.style import LABEL_SIZE, TEXT_SIZE, plain, text_width
 from nard.palette import MUTED, NEGATIVE, POSITIVE
 
-__all__ = ["bounds", "colour_bar", "name_axes", "numbers", "signed", "widest"]
+__all__ = ["bounds", "colour_bar", "name_axes", "numbers", "signed_cells", "widest"]
 
 # From pale to dark, in grey as well, and safe for colour-blind readers; pale cells leave the numbers legible.
 SEQUENTIAL = colormaps["YlGnBu"]
@@ -53,7 +53,7 @@ def numbers(ax, values, texts, top):
     return mesh
 
 
-def signed(ax, values, limit):
+def signed_cells(ax, values, limit):
     """Cells coloured from −limit to limit, blank where the value is missing; negative cells carry a dash.
 
     The dash is for prints in black and white, as in the networks.

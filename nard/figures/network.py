@@ -137,7 +137,7 @@ def _label_size(places) -> tuple[float, float]:
 def _labelled(places, radius, size, degree) -> list:
     """Everybody, or, if the circle is too crowded, the proteins with most edges that keep their distance."""
     distance = PITCH * size / 72 / (radius + BAND)
-    kept = []
+    kept: list[str] = []
     for name in sorted(places.index, key=lambda name: -degree.get(name, 0)):
         apart = np.abs(places["angle"][name] - places["angle"][kept].to_numpy())
         if (np.minimum(apart, 2 * np.pi - apart) >= distance).all():

@@ -6,6 +6,7 @@ Placing in inches, with text measured beforehand, is what keeps labels from runn
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -41,7 +42,8 @@ def page(body, *, title, remarks=(), note=None, width=WIDTH) -> Figure:
     figure = Figure(figsize=(width, height))
     top = height - MARGIN
     for rank, (line, lead) in enumerate(zip([*head, *lines], leads, strict=True)):
-        font = {"size": TITLE_SIZE, "weight": "bold"} if rank < len(head) else {"size": TEXT_SIZE, "color": "#333333"}
+        heading: dict[str, Any] = {"size": TITLE_SIZE, "weight": "bold"}
+        font = heading if rank < len(head) else {"size": TEXT_SIZE, "color": "#333333"}
         figure.text(MARGIN / width, top / height, plain(line), va="top", **font)
         top -= lead
     if note:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib import style
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.textpath import FontProperties, text_to_path
+from matplotlib.textpath import text_to_path
 
 from nard.files import atomic
 
@@ -98,7 +99,7 @@ def text_width(text, size=TEXT_SIZE, weight="normal") -> float:
 
 def wrap(text, width, size=TEXT_SIZE, weight="normal") -> list[str]:
     """The text in lines that are at most ``width`` inches wide, broken at spaces."""
-    lines = []
+    lines: list[str] = []
     for word in str(text).split():
         if lines and text_width(f"{lines[-1]} {word}", size, weight) <= width:
             lines[-1] += f" {word}"

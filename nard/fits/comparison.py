@@ -205,7 +205,8 @@ def selection_frequency(
         for count, pairs in zip(counts, found, strict=True):
             for pair in pairs:
                 count[pair] = count.get(pair, 0) + 1
-    return tuple({pair: n / subsamples for pair, n in count.items()} for count in counts)
+    of_associations, of_edges = ({pair: n / subsamples for pair, n in count.items()} for count in counts)
+    return of_associations, of_edges
 
 
 def stability_table(frequencies: tuple[Mapping, Mapping], associations: frozenset, edges: frozenset) -> pd.DataFrame:

@@ -87,9 +87,9 @@ class _UniqueKeys(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def validated(config: Mapping, where: str = "config") -> dict:
-    """A copy of ``config`` with every default filled in; :class:`ConfigError` names all mistakes."""
-    config = deepcopy(dict(config))
+def validated(given: Mapping, where: str = "config") -> dict:
+    """A copy of ``given`` with every default filled in; :class:`ConfigError` names all mistakes."""
+    config = deepcopy(dict(given))
     problems = list(_keys_that_are_no_text(config))
     if not problems:
         validator = jsonschema.Draft202012Validator(schema())
@@ -245,8 +245,8 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
             yield f"`{place}`: simulated samples have no covariates to adjust for; set `preprocessing: {{adjust: []}}`."
         if cohort["source"] == "xena" and not (cohort["cancer"] or name).isalnum():
             yield f"`{place}` lacks the key `cancer`: {name!r} is no abbreviation of a cancer."
-        columns = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
-        twice = sorted({column for column in columns if columns.count(column) > 1})
+        listed = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
+        twice = sorted({column for column in listed if listed.count(column) > 1})
         if twice:
             yield f"`{place}`: column {twice[0]!r} is listed more than once under `macro` and `molecular`."
 

@@ -30,7 +30,7 @@ def look_at_pair(inputs: str, outputs: str, orientation: str, pathways: Pathways
         known_outputs=pathways.proteins,
     )
     ledger = Ledger()
-    X, _ = same_samples(*(table.values for table in tables), (inputs, outputs), ledger)
+    X, _ = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
     found = {
         side: {"file": file, **_look_at(table, *members[side])}

@@ -95,7 +95,7 @@ def config_for(
 
 def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
     """Which features, and whether logarithms; the reasons are added to ``reasons``."""
-    chosen = {}
+    chosen: dict[str, str | int] = {}
     for side, key in (("inputs", "genes"), ("outputs", "proteins")):
         table = found[side]
         share = f"{table['in_pathways']} of the {table['of_pathways']} {key} of the pathway table are there"

@@ -54,7 +54,7 @@ class Lead:
 
 def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
     """One for every input that leads an effect of an output, and which effect that is."""
-    found = {}
+    found: dict[tuple[int, int], tuple[Lead, int]] = {}
     for i, at in zip(*np.nonzero(entries.on), strict=True):
         j, pip = entries.index[i, at], entries.pip[i, at]
         key = (int(j[0]), int(i))

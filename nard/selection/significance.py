@@ -181,14 +181,15 @@ def _discoveries(scores, shape, degrees, fdr, prior=None, fold=None, count=None)
     d, m = shape
     largest = 1.0 if prior is None else float(prior.max(initial=1.0))
     cutoff = -stdtrit(degrees, 0.5 * min(fdr * largest, 1.0))
-    found, pvalue = [], []
+    indices: list[np.ndarray] = []
+    pvalues: list[np.ndarray] = []
     for where, weight, sd in scores:
         z = np.abs(weight) / sd
         rows, columns = np.nonzero(z >= cutoff)
-        found.append((rows + where.start) * m + columns)
+        indices.append((rows + where.start) * m + columns)
         p = two_sided(z[rows, columns], np.broadcast_to(degrees, m)[columns])
-        pvalue.append(p if prior is None else np.minimum(p / prior[rows + where.start, fold[columns]], 1.0))
-    found, pvalue = np.concatenate([[], *found]).astype(np.int64), np.concatenate([[], *pvalue])
+        pvalues.append(p if prior is None else np.minimum(p / prior[rows + where.start, fold[columns]], 1.0))
+    found, pvalue = np.concatenate([[], *indices]).astype(np.int64), np.concatenate([[], *pvalues])
     order = np.argsort(pvalue, kind="stable")
     found, pvalue = found[order], pvalue[order]
     tests = d * m if count is None else count

@@ -8,8 +8,9 @@ from functools import partial
 
 from snakemake.exceptions import WorkflowError
 
-# The package lies beside the Snakefile; it need not be installed.
-sys.path.insert(0, str(workflow.basedir))
+# The package lies in the same repository; it need not be installed, unless the workflow is read from another host.
+REPOSITORY = os.path.dirname(os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True)))
+sys.path.insert(0, REPOSITORY)
 
 from nard.project.config import (
     cohort_files,
@@ -33,10 +34,10 @@ from nard.fits.memory import fit_megabytes, tuned_by
 from nard.fits.methods import METHODS, find_method
 
 
-def default_config(workflow_folder):
+def default_config():
     """The config of the working directory, or the one that comes with the workflow."""
     own = os.path.join("config", "config.yaml")
-    return own if os.path.exists(own) else os.path.join(workflow_folder, own)
+    return own if os.path.exists(own) else os.path.join(REPOSITORY, own)
 
 
 def checked(config, files):
@@ -157,16 +158,17 @@ def stability_minutes(wildcards, attempt):
     return fit_minutes(wildcards, attempt) * max(1, config["stability"]["subsamples"] // 5)
 
 
-def a_gigabyte(wildcards, attempt):
+def small_memory(wildcards, attempt):
+    """MB for what reads results, not data."""
     return 1000 * attempt
 
 
-def half_an_hour(wildcards, attempt):
+def short_minutes(wildcards, attempt):
     """Minutes for what takes seconds on a cohort of hundreds of samples."""
     return 30 * attempt
 
 
-def half_a_day(wildcards, attempt):
+def long_minutes(wildcards, attempt):
     """Minutes for downloads, which go on where they stopped."""
     return 12 * 60 * attempt
 
@@ -287,11 +289,11 @@ def final_paper(config):
 
 def paper_memory(wildcards):
     """MB. The runs of a chapter, which go side by side where their times do not count, and the job that watches them."""
-    at_once = 1 if CHAPTERS[wildcards.chapter].timed else all_cores(wildcards)
+    at_once = 1 if CHAPTERS[wildcards.chapter].timed else chapter_cores(wildcards)
     return capped(config["paper"]["gigabytes"] * 1000 * at_once + 1000)
 
 
-def all_cores(wildcards):
+def chapter_cores(wildcards):
     """Snakemake gives a job at most the cores that it has; a cluster's nodes have these at least."""
     return workflow.cores or 8
 

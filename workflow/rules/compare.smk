@@ -16,7 +16,7 @@ rule jaccard:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         fits=fits_of(config["cohorts"]),
     message:
@@ -46,7 +46,7 @@ rule agreement:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         cohorts=of_kind(config, "omics"),
     message:

@@ -18,8 +18,8 @@ rule simulate_omics:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         settings=cohort_settings,
         seed=config["seed"],
@@ -47,8 +47,8 @@ rule simulate_aging:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         settings=cohort_settings,
         seed=config["seed"],
@@ -75,8 +75,8 @@ rule download:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_a_day,
+        mem_mb=small_memory,
+        runtime=long_minutes,
     params:
         url=download_url,
         sha256=download_sum,
@@ -102,7 +102,7 @@ rule check_cohort:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         settings=cohort_settings,
         files=named_files,
@@ -128,8 +128,8 @@ rule check:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         methods={cohort: methods_of(config, cohort) for cohort in config["cohorts"]},
         fit=config["fit"],
@@ -159,7 +159,7 @@ rule prepare:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         settings=cohort_settings,
         files=named_files,

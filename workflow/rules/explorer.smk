@@ -22,7 +22,7 @@ rule explorer:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         fitted=fits_of(config["cohorts"]),
         reference=config["reference"],

@@ -27,8 +27,8 @@ for name, figure in CATALOGUE.items():
                 "../../envs/nard.yaml"
             threads: 1
             resources:
-                mem_mb=a_gigabyte,
-                runtime=half_an_hour,
+                mem_mb=small_memory,
+                runtime=short_minutes,
             params:
                 figure=name,
                 settings=partial(figure_settings, figure),

@@ -18,10 +18,10 @@ rule paper_runs:
         chapter="|".join(paper_chapters(config)),
     conda:
         "../../envs/nard.yaml"
-    threads: all_cores
+    threads: chapter_cores
     resources:
         mem_mb=paper_memory,
-        runtime=half_a_day,
+        runtime=long_minutes,
     params:
         settings=paper_settings(config),
     message:
@@ -51,7 +51,7 @@ for chapter in paper_chapters(config):
         threads: 1
         resources:
             mem_mb=1000,
-            runtime=half_an_hour,
+            runtime=short_minutes,
         params:
             chapter=chapter,
         message:
@@ -75,7 +75,7 @@ rule reproduction:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         settings=paper_settings(config),
         chapters=paper_chapters(config),

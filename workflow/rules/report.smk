@@ -31,7 +31,7 @@ rule report:
     threads: 1
     resources:
         mem_mb=report_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         config=without_secrets(config),
         fitted=fits_of(config["cohorts"]),

@@ -14,8 +14,8 @@ rule cohorts_table:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     message:
         "Tabulating the cohorts"
     script:
@@ -37,8 +37,8 @@ rule methods_table:
         "../../envs/nard.yaml"
     threads: 1
     resources:
-        mem_mb=a_gigabyte,
-        runtime=half_an_hour,
+        mem_mb=small_memory,
+        runtime=short_minutes,
     params:
         reference=config["reference"],
     message:
@@ -66,7 +66,7 @@ rule recovery_table:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         cohorts=simulated(config),
         fits=fits_of(simulated(config)),
@@ -95,7 +95,7 @@ rule pathway_tables:
     threads: 1
     resources:
         mem_mb=prepare_memory,
-        runtime=half_an_hour,
+        runtime=short_minutes,
     params:
         cohorts=of_kind(config, "omics"),
         pathways=list(pathway_slugs(config).values()),

@@ -34,7 +34,7 @@ def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
 def association_tests(preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
     """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise."""
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
-    if preparation.with_entries:
+    if preparation.prior is not None:
         return associations_under_entries(problem, state.omega, joint.entries, preparation.prior, left)
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
@@ -50,7 +50,7 @@ def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray
     """
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
     degrees = np.maximum((problem.n - 1.0) * left - joint.entries.used, 1.0)
-    if preparation.with_entries and not np.isfinite(state.alpha).any():
+    if preparation.prior is not None and not np.isfinite(state.alpha).any():
         covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
         np.fill_diagonal(covariance, np.diag(covariance) + problem.data.variance_floor)
     else:
