@@ -97,7 +97,7 @@ def _finding(model) -> dict | None:
     row = edges[edges["source"].isin(names) & edges["target"].isin(names)].iloc[0]
     covariance = model.covariance_
     return {
-        **{key: row[key] for key in ("partial_correlation", "z", "qvalue", "selected")},
+        **{key: row[key] for key in ("partial_correlation", "sd", "qvalue", "selected")},
         "nonzero": bool(model.precision_[i, j] != 0),
         "residual_correlation": float(covariance[i, j] / np.sqrt(covariance[i, i] * covariance[j, j])),
     }
@@ -112,8 +112,8 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
         row = {"cancer": spec["cancer"], "method": paper_names(spec["method"]), "why_not": record.get("reason")}
         if result:
             finding, fewer = result["finding"] or {}, result.get("without_copies") or {}
-            value, z = finding.get("partial_correlation"), finding.get("z")
-            error = abs(value / z) if value and z else np.nan
+            value, sd = finding.get("partial_correlation"), finding.get("sd")
+            reach = np.nan if sd is None else 1.96 * sd
             row |= {
                 "n": result["samples"],
                 "d": result["n_features"],
@@ -122,8 +122,8 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
                 "associations": len(result["associations"]),
                 "edges": len(result["edges"]),
                 "gsk3_akt_partial": value,
-                "gsk3_akt_low": value - 1.96 * error if value is not None else None,
-                "gsk3_akt_high": value + 1.96 * error if value is not None else None,
+                "gsk3_akt_low": value - reach if value is not None else None,
+                "gsk3_akt_high": value + reach if value is not None else None,
                 "gsk3_akt_qvalue": finding.get("qvalue"),
                 "gsk3_akt_found": finding.get("selected"),
                 "gsk3_akt_nonzero": finding.get("nonzero"),

@@ -60,15 +60,28 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 @dataclass(frozen=True)
 class EdgeTest:
-    """Estimated precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom.
+    """Estimated precision and standard deviation of the partial correlation of every pair of outputs, as m×m arrays.
 
-    ``tails`` are the degrees of freedom of the t distribution that weighted the samples, infinite if none did.
+    ``degrees`` are those of freedom; ``tails`` are those of the t distribution that weighted the samples, infinite if
+    none did.
     """
 
     precision: np.ndarray
-    z: np.ndarray
+    sd: np.ndarray
     degrees: float
     tails: float = np.inf
+
+    @property
+    def partial(self) -> np.ndarray:
+        """Partial correlations −ω_ij/(ω_ii ω_jj)^½, zero on the diagonal; estimates, which may lie beyond ±1."""
+        scale = np.sqrt(np.diag(self.precision))
+        partial = -self.precision / np.outer(scale, scale)
+        np.fill_diagonal(partial, 0.0)
+        return partial
+
+    @property
+    def z(self) -> np.ndarray:
+        return self.partial / self.sd
 
     @property
     def pvalue(self) -> np.ndarray:
@@ -83,7 +96,7 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
     """
     m = len(covariance)
     if m == 1:
-        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
+        return EdgeTest(1.0 / covariance, np.ones((1, 1)), degrees)
     sd = np.sqrt(np.diag(covariance))
     units = np.outer(sd, sd)
     S, scale, weighted = covariance / units, _scale(residuals), residuals
@@ -103,9 +116,7 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
         np.fill_diagonal(S, 1.0)  # of an output without residuals, too
         fit = _Nodewise(S, lam, fit.B)
     variance = factor * fit.variance * _excess(fit.errors(weighted / scale))
-    z = fit.partial / np.sqrt(variance / degrees)
-    np.fill_diagonal(z, 0.0)
-    return EdgeTest(fit.precision / units, z, degrees, nu)
+    return EdgeTest(fit.precision / units, np.sqrt(variance / degrees), degrees, nu)
 
 
 class _Nodewise:
