@@ -70,10 +70,11 @@ def add(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from nard.data.groups import coloured, pathway_groups
-    from nard.data.ledger import Ledger, dropped_lines
+    from nard.data.ledger import Ledger
     from nard.data.pathways import OTHER
     from nard.data.samples import same_samples
     from nard.data.tables import read_pair
+    from nard.data.words import dropped_lines, told
     from nard.fits.fitting import fit_paths, fitted_model, write_model
 
     folder = _prepared_folder(options)
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or folder / "groups.tsv")
-    for line in (*ledger.notes, *dropped_lines(ledger.dropped, n_names=4)):
+    for line in (*map(told, ledger.notes), *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
     settings = {

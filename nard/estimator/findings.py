@@ -86,7 +86,8 @@ def caution_text(caution: dict) -> str:
 def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
     rows, columns = np.triu_indices(len(targets), 1)
     names = np.asarray(targets, dtype=object)
-    partial, sd = test.partial[rows, columns], test.sd[rows, columns]
+    scale = np.sqrt(np.diag(test.precision))
+    partial, z = -test.precision[rows, columns] / (scale[rows] * scale[columns]), test.z[rows, columns]
     # No correlation is beyond ±1; an estimate that is goes there with its standard deviation.
     beyond = np.maximum(np.abs(partial), 1.0)
     table = pd.DataFrame(
@@ -95,10 +96,10 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
             "target": names[columns],
             "precision": test.precision[rows, columns],
             "partial_correlation": partial / beyond,
-            "sd": sd / beyond,
+            "sd": test.sd[rows, columns] / beyond,
             "degrees": test.degrees,
-            "z": partial / sd,
-            "pvalue": two_sided(partial / sd, test.degrees),
+            "z": z,
+            "pvalue": two_sided(z, test.degrees),
         }
     )
     return _with_decision(table, fdr)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from nard.data.names import antibody_key
-from nard.data.pathways import OTHER
+from nard.data.pathways import OTHER, read_pathways
 from nard.experiments.charts import plot_intervals
 from nard.experiments.datasets import given, load_tcga
 from nard.experiments.fits import done, edge_frame, fit, found, overlap, patience
@@ -19,7 +19,6 @@ from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.figures.upset import plot_upset
 from nard.palette import pathway_colours
-from nard.project.check import load_pathways
 
 __all__ = ["CANCERS", "PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
 
@@ -183,7 +182,7 @@ def remarks(table: pd.DataFrame) -> list[str]:
 
 
 def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict[str, Figure]:
-    pathways = load_pathways(None, None)
+    pathways = read_pathways()
     main = {record["spec"]["cancer"]: record["result"] for record in done(results, method="sequential")}
     reasons = {record["spec"]["cancer"]: record["reason"] for record in results if "reason" in record}
     colours = pathway_colours([*pathways.names, OTHER])

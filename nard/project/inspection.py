@@ -13,6 +13,7 @@ from nard.data.pathways import Pathways
 from nard.data.samples import same_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_pair
+from nard.data.words import words
 from nard.errors import DataError
 
 __all__ = ["described", "look_at_covariates", "look_at_pair"]
@@ -72,7 +73,7 @@ def described(found: Mapping) -> list[str]:
         )
         what = "genes" if side == "inputs" else "proteins"
         lines.append(f"  {table['in_pathways']} of the {table['of_pathways']} {what} of the pathways")
-        lines.extend(f"  {note}" for note in table["notes"])
+        lines.extend(f"  {words(note)}" for note in table["notes"])
     lines.append(f"samples in both: {found['samples']}")
     return lines
 

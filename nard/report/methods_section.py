@@ -6,14 +6,13 @@ What a run cannot know stands in square brackets.
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
 import nard
 from nard.fits.methods import METHODS, minimise_j
-from nard.project.config import methods_of, preprocessing_of
+from nard.project.config import cohort_settings, methods_of
 from nard.report.captions import NAMES, listed
 
 __all__ = ["MethodsSection", "methods_section", "software_versions"]
@@ -84,9 +83,6 @@ _PUBLICATIONS = {
         "Multivariate Analysis 183, 104716.",
     ),
 }
-
-# In the reason why samples of another type were dropped (nard/data/samples.py).
-_KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
 
 _PARTS = {"inputs": "U alone", "entries": "B alone", "both": "U and B"}
 _LAM = {"cv": "chosen by five-fold cross-validated likelihood", "ebic": "chosen by the extended BIC"}
@@ -191,13 +187,14 @@ def _preparation(summaries: Sequence[Mapping], config: Mapping) -> str:
 
 
 def _prepared(summary: Mapping, config: Mapping) -> str:
-    cohort, options = config["cohorts"][summary["cohort"]], preprocessing_of(config, summary["cohort"])
+    cohort = cohort_settings(config, summary["cohort"])
+    options = cohort["preprocessing"]
     inputs, outputs = NAMES[summary["kind"]]
     said = []
     if summary["kind"] == "omics":
         said.append(f"Samples with both {inputs} and {outputs} measured were used")
         said.append(f"{_kept(options['genes'], inputs)} and {_kept(options['proteins'], outputs)} were kept")
-        types = {kept[1] for row in summary["dropped"] if (kept := _KEPT_TYPES.search(row["reason"]))}
+        types = {", ".join(row["kept"]) for row in summary["dropped"] if row["code"] == "sample type"}
         said += [f"only samples of TCGA's type {kept} were taken" for kept in sorted(types)]
     else:
         if cohort["filter"]:
@@ -207,7 +204,7 @@ def _prepared(summary: Mapping, config: Mapping) -> str:
                 f"{'p' if said else 'P'}henotypes that do not correlate with age at a false discovery rate of "
                 f"{cohort['age_fdr']:.3g} were left out"
             )
-    if any("log2(x + 1) taken" in note for note in summary["notes"]):
+    if any(note["code"] == "logarithms" for note in summary["notes"]):
         said.append(f"log2(x + 1) of the {inputs} was taken")
     said.append(
         f"features with more than {options['max_missing']:.0%} missing values were left out, "
