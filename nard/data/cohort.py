@@ -41,15 +41,10 @@ class Prepared:
     age: pd.DataFrame
 
 
-def read_omics(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> tuple[Table, Table]:
+def read_omics(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> tuple[Table, Table]:
     """The two tables of a cohort; names of pathway members tell samples from features where barcodes do not."""
-    return read_pair(
-        files["inputs"],
-        files["outputs"],
-        orientation=settings["orientation"],
-        known_inputs=pathways.genes,
-        known_outputs=pathways.proteins,
-    )
+    known = {"known_inputs": pathways.genes, "known_outputs": pathways.proteins}
+    return read_pair(inputs, outputs, orientation=orientation, **known)
 
 
 def prepare_omics(

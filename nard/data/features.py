@@ -88,8 +88,7 @@ def choose_features(
             )
         if absent:
             # The first few, with a likely misspelling if there is one; gene symbols are too much alike for more.
-            few = absent[:_MOST_NAMES]
-            hints = [nearest(name, map(str, values.columns), alike=0.85) for name in few]
-            ledger.note("absent", side=side, count=len(absent), names=few, nearest=hints)
+            hints = {name: nearest(name, map(str, values.columns), alike=0.85) for name in absent[:_MOST_NAMES]}
+            ledger.note("absent", side=side, count=len(absent), nearest=hints)
         ledger.drop(side, "features", values.columns.difference(kept), "not asked for")
     return values[kept]

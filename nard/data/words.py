@@ -48,14 +48,14 @@ _WORDS = {
     "unnamed": "{count} feature(s) without a name or symbol dropped",
     "joined": "{count} repeated name(s) joined by the {how}",
     "symbols": "genes are named by their symbols, without the Entrez numbers of the file",
-    "other files": "{count} other file(s) in the folder skipped: {files}{more}",
+    "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",
     "more patients": "sample type {type} was taken ({patients} patients with both measurements); {more} more patients "
     "have them under other types: `preprocessing.sample_types: patient` takes these too",
     "several covariates": "covariates: {count} samples have several rows that differ; the first was taken",
     "few samples": "only {count} samples: few findings can be expected, and their error rates are less certain",
-    "absent": "{count} asked for but not in the file: {names}{more}",
+    "absent": "{count} asked for but not in the file: {names}",
     "looks raw": "values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are",
     "logarithms": "log2(x + 1) taken of values between {smallest:.4g} and {largest:.4g}",
     "filled in": "{count} missing values ({share:.2%}) filled in ({how})",
@@ -69,7 +69,7 @@ _WORDS = {
     "{limit:g} drops features instead, `impute: knn` fills them in",
     "heavy tails": "{count} of the {side} have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
-    "copies": "{names[0]} and {names[1]} are copies of each other: leave one out",
+    "copies": "{one} and {other} are copies of each other: leave one out",
 }
 
 
@@ -77,26 +77,13 @@ def words(fact: Mapping) -> str:
     """The fact, without the side that it is about; of names that were cut short, how many more there are."""
     details = dict(fact)
     if fact["code"] == "absent":
-        hinted = zip(fact["names"], fact["nearest"], strict=True)
-        details["names"] = [f"{name} (nearest: {hint})" if hint else name for name, hint in hinted]
-        details["more"] = _more(fact["count"] - len(fact["names"]), ", ")
-    if fact["code"] == "other files":
-        details["files"] = list(map(repr, fact["files"]))
-        details["more"] = _more(fact["count"] - len(fact["files"]), " ")
-    return _WORDS[fact["code"]].format(
-        **{key: _Names(value) if isinstance(value, list) else value for key, value in details.items()}
-    )
-
-
-def _more(count: int, joined_by: str) -> str:
-    return f"{joined_by}and {count} more" if count else ""
-
-
-class _Names(list):
-    """Names that are formatted as a list in a sentence."""
-
-    def __format__(self, spec: str) -> str:
-        return ", ".join(map(str, self))
+        listed = [f"{name} (nearest: {hint})" if hint else name for name, hint in fact["nearest"].items()]
+        details |= {"names": [*listed, f"and {more} more"] if (more := fact["count"] - len(listed)) else listed}
+    elif fact["code"] == "other files":
+        more = f" and {fact['count'] - len(fact['files'])} more" if fact["count"] > len(fact["files"]) else ""
+        details |= {"files": ", ".join(map(repr, fact["files"])) + more}
+    details |= {key: ", ".join(value) for key, value in details.items() if isinstance(value, list)}
+    return _WORDS[fact["code"]].format(**details)
 
 
 def with_words(facts: Sequence[Mapping]) -> list[dict]:

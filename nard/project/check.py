@@ -26,7 +26,7 @@ def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathwa
     """X and Y of a cohort from its files, given by the config key that names them."""
     if settings["kind"] == "aging":
         return prepare_aging(read_frame(files["table"]), settings, files["table"], settings["preprocessing"])
-    tables = read_omics(settings, files, pathways)
+    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways)
     return prepare_omics(tables, files, pathways, settings["preprocessing"], settings["cancer"])
 
 
@@ -96,7 +96,7 @@ def check_row(account: Mapping) -> dict:
     filled = any(note["code"] == "filled in" for note in account["notes"])
     return {
         "cohort": account["cohort"],
-        **{side: _shape(account[side]) for side in ("inputs", "outputs")},
+        **{side: "{samples[found]} × {features[found]}".format(**account[side]) for side in ("inputs", "outputs")},
         "samples": account["n_samples"],
         **{f"of {side}": account[side]["samples"]["found"] for side in ("inputs", "outputs")},
         "d": account["n_inputs"],
@@ -127,10 +127,6 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, 110, initial_indent="  - ", subsequent_indent="    ")
 
 
-def _shape(side: Mapping) -> str:
-    return f"{side['samples']['found']} × {side['features']['found']}"
-
-
 def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
     """What the user may want to change, as facts."""
     options = settings["preprocessing"]
@@ -148,4 +144,4 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
     correlation = np.corrcoef(prepared.Y.to_numpy(), rowvar=False)
     rows, columns = np.nonzero(np.triu(np.abs(np.atleast_2d(correlation)), 1) > 0.995)
     for i, j in list(zip(rows, columns, strict=True))[:3]:
-        yield {"code": "copies", "names": list(prepared.Y.columns[[i, j]])}
+        yield {"code": "copies", "one": prepared.Y.columns[i], "other": prepared.Y.columns[j]}

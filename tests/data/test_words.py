@@ -10,7 +10,7 @@ from nard.data.words import told, with_words, words
 
 PACKAGE = Path(module.__file__).parents[1]
 
-ABSENT = {"code": "absent", "side": "inputs", "count": 3, "names": ["CDKN1BB", "XYZ"], "nearest": ["CDKN1B", None]}
+ABSENT = {"code": "absent", "side": "inputs", "count": 3, "nearest": {"CDKN1BB": "CDKN1B", "XYZ": None}}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ ABSENT = {"code": "absent", "side": "inputs", "count": 3, "names": ["CDKN1BB", "
             {"code": "other files", "count": 5, "files": ["a.txt", "b", "c"]},
             "5 other file(s) in the folder skipped: 'a.txt', 'b', 'c' and 2 more",
         ),
-        ({"code": "copies", "names": ["AKT", "AKT 2"]}, "AKT and AKT 2 are copies of each other: leave one out"),
+        ({"code": "copies", "one": "AKT", "other": "AKT 2"}, "AKT and AKT 2 are copies of each other: leave one out"),
     ],
 )
 def test_words_of_a_fact(fact, text):

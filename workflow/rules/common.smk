@@ -1,7 +1,6 @@
 # Functions that the rules use. Rules live in the other files.
 
 import fcntl
-import functools
 import os
 import pathlib
 import sys
@@ -30,11 +29,14 @@ def default_config(workflow_folder):
 
 def checked(config, files):
     """The config, merged from the files, with its defaults; all mistakes are told at once, before anything runs."""
+    global known_pathways
     try:
         for path in files:
             read_yaml(path)
         config = validated(config, ", ".join(map(str, files)) or "config")
-        pathway_slugs(config)
+        known_pathways = read_pathways(config["pathways"])
+        if config["use_pathways"]:
+            known_pathways.restricted(config["use_pathways"])
     except DataError as error:
         raise WorkflowError(str(error))
     return config
@@ -244,14 +246,8 @@ def common_figures(config):
 
 def pathway_slugs(config):
     """Pathways by a name that a file can have."""
-    names = pathway_names(config["pathways"], tuple(config["use_pathways"] or ()))
+    names = config["use_pathways"] or known_pathways.names
     return {"".join(c if c.isalnum() else "_" for c in name).strip("_"): name for name in names}
-
-
-@functools.cache
-def pathway_names(path, names):
-    """The pathways that the config asks for; their table is read once."""
-    return read_pathways(path, names).names
 
 
 def final_tables(config):
