@@ -1,15 +1,15 @@
 """A simulated cohort as raw files: expression, protein abundance, and the truth behind them."""
 
+from nard.data.pathways import read_pathways
 from nard.data.simulated import simulate_omics
 from nard.files import write_tsv
-from nard.project.check import load_pathways
 from nard.project.jobs import job
 
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         settings = snakemake.params.settings
         cohort = simulate_omics(
-            load_pathways(snakemake.params.pathways, snakemake.params.use_pathways),
+            read_pathways(snakemake.params.pathways, snakemake.params.use_pathways),
             snakemake.wildcards.cohort,
             settings["samples"],
             settings["extra_proteins"],

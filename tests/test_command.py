@@ -337,10 +337,10 @@ def test_check_of_two_tables(tmp_path, capsys):
 
 
 def test_simulate_makes_what_the_workflow_makes(demo):
+    from nard.data.pathways import read_pathways
     from nard.data.simulated import simulate_omics
-    from nard.project.check import load_pathways
 
-    cohort = simulate_omics(load_pathways(None, PATHWAYS), "DEMO", 60, 0, [], 1)
+    cohort = simulate_omics(read_pathways(None, PATHWAYS), "DEMO", 60, 0, [], 1)
     for side in ("inputs", "outputs"):
         table = read_tsv(demo / f"{side}.tsv.gz", index_col=0, dtype={0: str})
         np.testing.assert_allclose(table.to_numpy(), cohort.tables[side].to_numpy(), rtol=1e-7)
@@ -451,7 +451,7 @@ def test_init_writes_a_config_that_runs(raw, tmp_path, capsys):
         "adjust": ["age", "sex"],
         "impute": "knn",
     }
-    assert result["found"]["samples"] == N
+    assert result["found"]["n_samples"] == N
     text = (project / "config" / "config.yaml").read_text()
     for reason in (
         "73 of the 73 genes",

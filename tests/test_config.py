@@ -10,7 +10,7 @@ import yaml
 from nard.data.blocks import simulated_blocks
 from nard.errors import DataError
 from nard.fits.methods import METHODS
-from nard.project.config import ConfigError, cohort_files, load_config, preprocessing_of, schema, validated
+from nard.project.config import ConfigError, cohort_files, cohort_settings, load_config, schema, validated
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "config").glob("*.yaml"))
@@ -143,8 +143,8 @@ def test_a_cohort_overrides_single_keys():
     mine["cohorts"]["B"] = {"source": "simulated", "preprocessing": {"max_missing": 0.0, "log": False}}
     found = validated(mine)
     assert found["cohorts"]["B"]["preprocessing"] == {"max_missing": 0.0, "log": False}
-    assert preprocessing_of(found, "A") == found["preprocessing"]
-    own = preprocessing_of(found, "B")
+    assert cohort_settings(found, "A")["preprocessing"] == found["preprocessing"]
+    own = cohort_settings(found, "B")["preprocessing"]
     assert own == {**found["preprocessing"], "max_missing": 0.0, "log": False}
     assert own["impute"] == "knn"
     own["impute"] = "none"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpydoc.validate import validate
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, t
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -66,9 +66,10 @@ def test_tables_are_consistent(model):
         assert table["pvalue"].is_monotonic_increasing
         assert (table["qvalue"] >= table["pvalue"] - 1e-15).all()
         np.testing.assert_array_equal(table["selected"], table["qvalue"] <= 0.05)
-    associations = model.associations()
-    np.testing.assert_allclose(associations["z"], associations["weight"] / associations["sd"])
-    edges = model.edges()
+    associations, edges = model.associations(), model.edges()
+    for table, estimate in ((associations, "weight"), (edges, "partial_correlation")):
+        np.testing.assert_allclose(table["z"], table[estimate] / table["sd"])
+        np.testing.assert_allclose(table["pvalue"], 2 * t.sf(np.abs(table["z"]), table["degrees"]), rtol=1e-8)
     assert (np.sign(edges["partial_correlation"]) == -np.sign(edges["precision"])).all()
     assert model.associations(0.5)["selected"].sum() >= model.associations(0.01)["selected"].sum()
 

@@ -74,7 +74,7 @@ def config(*entries, **keys):
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_an_entry_says_everything(method):
     assert METHODS[method.name] is method
-    assert re.match(r"\w+ [A-Z]+[ ,].*\(\d{4}\)\. .+\.$", method.publication)
+    assert re.match(r"\w+ [A-Z]+[ ,].*\(\d{4}\)\. .+\.$", method.publication.reference)
     model = make_model(method.name, FIT, 0)
     arguments = model.get_params()
     assert {*method.arguments, *method.takes, *method.tuned, *method.predicting} <= set(arguments)

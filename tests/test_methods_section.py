@@ -112,7 +112,7 @@ def test_cohorts_prepared_differently_are_told_apart():
 
 
 def test_logarithms_and_sample_types_are_those_of_the_preparation():
-    """The words that the section looks for are those that the preparation writes."""
+    """The codes that the section looks for are those that the preparation writes."""
     names = [f"TCGA-AB-{1000 + i}-{'11' if i < 3 else '01'}" for i in range(40)]
     mrna, rppa = raw_tables()
     tables = tuple(Table(table.T.set_axis(names), "", ()) for table in (2.0**mrna, rppa))

@@ -34,7 +34,8 @@ def cohorts():
     results = []
     for cohort in small_cohorts():
         tables = cohort.fits["sequential"]
-        counts = {"n_inputs": 6, "n_outputs": 10, "dropped": [], "notes": [f"note {HOSTILE[0]}"]}
+        note = {"code": "read", "side": "inputs", "file": HOSTILE[0], "layout": "plain table"}
+        counts = {"n_inputs": 6, "n_outputs": 10, "dropped": [], "notes": [note]}
         fit = {
             "method": "sequential",
             "fdr": 0.05,

@@ -238,9 +238,10 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
 
     bad = "<script>alert(1)</script>"
     summary = {
-        **{"cohort": "A", "title": bad, "kind": "omics", "simulated": False, "notes": [f"{bad} read"]},
+        **{"cohort": "A", "title": bad, "kind": "omics", "simulated": False},
         **{"n_samples": 30, "n_inputs": 1, "n_outputs": 2},
-        "dropped": [{"side": "inputs", "what": "samples", "count": 1, "reason": bad, "names": [bad]}],
+        "notes": [{"code": "read", "side": "inputs", "file": bad, "layout": "plain table"}],
+        "dropped": [{"code": "filter", "filter": bad, "side": "inputs", "what": "samples", "count": 1, "names": [bad]}],
     }
     found = {"features": 1, "associations": 1, "edges": 1}
     fit = {"fdr": 0.05, "found": found, "diagnostics": {}}

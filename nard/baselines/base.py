@@ -109,11 +109,11 @@ class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
                 "target": names[columns],
                 "precision": found.omega[rows, columns],
                 "partial_correlation": -found.omega[rows, columns] / (scale[rows] * scale[columns]),
-                **_untested(None if found.omega_sd is None else found.omega_sd[rows, columns], len(rows)),
+                **_untested(None, len(rows)),
                 "selected": found.omega_selected[rows, columns],
             }
         )
-        return _ranked(table.drop(columns="sd"), "partial_correlation")
+        return _ranked(table, "partial_correlation")
 
     def relevance(self, fdr=0.05) -> pd.DataFrame:
         """Inputs; those with a selected association are relevant. ``statistic`` is the number of these."""
@@ -144,7 +144,7 @@ class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 
 def _untested(sd, n: int) -> dict[str, np.ndarray]:
     missing = np.full(n, np.nan)
-    return {"sd": missing if sd is None else sd, "z": missing, "pvalue": missing, "qvalue": missing}
+    return {"sd": missing if sd is None else sd, **dict.fromkeys(("degrees", "z", "pvalue", "qvalue"), missing)}
 
 
 def _ranked(table: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -40,11 +40,11 @@ def _tables(options: argparse.Namespace) -> int:
 def _config(options: argparse.Namespace) -> int:
     from nard.project.check import check_config, printed
 
-    rows, errors, later = check_config(options.files[0])
-    text = printed(rows) if rows else ""
+    accounts, errors, later = check_config(options.files[0])
+    text = printed(accounts) if accounts else ""
     if later:
         text += f"Simulated or downloaded, so checked by the workflow (snakemake --cores 1 check): {', '.join(later)}"
-    show({"cohorts": rows, "errors": errors, "checked_later": later}, text, options.json)
+    show({"cohorts": accounts, "errors": errors, "checked_later": later}, text, options.json)
     for error in errors:
         print(f"error: {error}\n", file=sys.stderr)
     return 1 if errors else 0

@@ -69,23 +69,18 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from nard.data.cohort import read_omics
     from nard.data.groups import coloured, pathway_groups
-    from nard.data.ledger import Ledger, dropped_lines
+    from nard.data.ledger import Ledger
     from nard.data.pathways import OTHER
     from nard.data.samples import same_samples
-    from nard.data.tables import read_pair
+    from nard.data.words import dropped_lines, told
     from nard.files import write_tsv
     from nard.fits.fitting import fit_paths, fitted_model, write_model
 
     folder = _prepared_folder(options)
     about, (pathways, groups) = _about(options, folder), _pathways_and_groups(options, folder)
-    tables = read_pair(
-        options.X,
-        options.Y,
-        orientation=options.orientation,
-        known_inputs=pathways.genes,
-        known_outputs=pathways.proteins,
-    )
+    tables = read_omics(options.X, options.Y, options.orientation, pathways)
     ledger = Ledger()
     ledger.read("inputs", options.X, tables[0])
     ledger.read("outputs", options.Y, tables[1])
@@ -94,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
-    for line in (*ledger.notes, *dropped_lines(ledger.dropped, n_names=4)):
+    for line in (*map(told, ledger.notes), *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
     settings = {

@@ -46,14 +46,14 @@ def run(options: argparse.Namespace) -> int:
     from nard.project.setup import config_for, template_for
 
     if options.inputs is None:
-        text, row = template_for(options.name), None
+        text, account = template_for(options.name), None
     else:
         files = {"inputs": options.inputs, "outputs": options.outputs, "covariates": options.covariates}
-        text, row = config_for(options.name, _from(project, files), options.orientation, options.adjust, say)
+        text, account = config_for(options.name, _from(project, files), options.orientation, options.adjust, say)
     write_text(text, path)
-    next_steps = _next_steps(project, row is None)
+    next_steps = _next_steps(project, account is None)
     report = f"Written: {path}\nNext:\n" + "\n".join(f"  {step}" for step in next_steps)
-    show({"config": str(path), "found": row, "next": next_steps}, report, options.json)
+    show({"config": str(path), "found": account, "next": next_steps}, report, options.json)
     return 0
 
 

@@ -25,15 +25,15 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from nard.data.pathways import read_pathways
     from nard.data.simulated import simulate_omics
     from nard.files import write_json, write_tsv
-    from nard.project.check import load_pathways
     from nard.project.config import validated
 
     # The config's own rules for names and numbers hold here too.
     entry = {"source": "simulated", "samples": options.samples}
     validated({"seed": options.seed, "cohorts": {options.name: entry}}, "nard simulate")
-    pathways = load_pathways(None, options.pathways)
+    pathways = read_pathways(None, options.pathways)
     cohort = simulate_omics(pathways, options.name, options.samples, 0, [], options.seed)
     folder = Path(options.output)
     tables = {**cohort.tables, "truth_associations": cohort.associations, "truth_edges": cohort.edges}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
@@ -43,9 +41,7 @@ def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) 
     if choice == "auto":
         choice = raw
     elif choice is False and raw:
-        ledger.note(
-            f"{side}: values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are"
-        )
+        ledger.note("looks raw", side=side, largest=float(largest))
     if not choice:
         return values
     if smallest < 0:
@@ -57,7 +53,7 @@ def logged(values: pd.DataFrame, choice, side: str, where: str, ledger: Ledger) 
             "  expected: counts, none below 0\n"
             "  to fix: these are logarithms or z-scores already; set `preprocessing.log: false` or leave it at auto"
         )
-    ledger.note(f"{side}: log2(x + 1) taken of values between {smallest:.4g} and {largest:.4g}")
+    ledger.note("logarithms", side=side, smallest=float(smallest), largest=float(largest))
     return np.log2(values + 1.0)
 
 
@@ -65,8 +61,8 @@ def thin_missing(values: pd.DataFrame, most: float, side: str, ledger: Ledger) -
     """Without the features that lack more than the share ``most`` of their values."""
     share = values.isna().mean()
     empty, sparse = share.index[share == 1], share.index[(share > most) & (share < 1)]
-    ledger.drop(side, "features", empty, "no value in any sample")
-    ledger.drop(side, "features", sparse, f"more than {most:.0%} of the values missing")
+    ledger.drop(side, "features", empty, "empty")
+    ledger.drop(side, "features", sparse, "few values", limit=most)
     return values.loc[:, (share <= most) & (share < 1)]
 
 
@@ -75,7 +71,7 @@ def fill_missing(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> p
     n = int(values.isna().to_numpy().sum())
     if how == "none" or n == 0:
         return values
-    ledger.note(f"{side}: {n} missing values ({n / values.size:.2%}) filled in ({how})")
+    ledger.note("filled in", side=side, count=n, share=n / values.size, how=how)
     if how == "median":
         return values.fillna(values.median())
     from sklearn.impute import KNNImputer
@@ -94,8 +90,7 @@ def drop_constant(values: pd.DataFrame, outliers: str, side: str, ledger: Ledger
     if outliers != "winsorise":
         return values
     flat = (values != values.median()).sum() * 2 <= len(values)
-    reason = "the same value in at least half of the samples (`outliers: rank_normal` or none keeps such features)"
-    ledger.drop(side, "features", values.columns[flat], reason)
+    ledger.drop(side, "features", values.columns[flat], "mostly one value")
     return values.loc[:, ~flat]
 
 
@@ -104,7 +99,7 @@ def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataF
     if how == "none":
         return values
     if how == "rank_normal":
-        ledger.note(f"{side}: normal scores in place of the values")
+        ledger.note("normal scores", side=side)
         scores = ndtri((values.rank().to_numpy() - 0.5) / len(values))
         return pd.DataFrame(scores, values.index, values.columns)
     median = values.median()
@@ -112,7 +107,7 @@ def tamed(values: pd.DataFrame, how: str, side: str, ledger: Ledger) -> pd.DataF
     clipped = values.clip(median - reach, median + reach, axis=1)
     n = int((clipped != values).to_numpy().sum())
     if n:
-        ledger.note(f"{side}: {n} outliers ({n / values.size:.2%}) pulled in to five robust standard deviations")
+        ledger.note("winsorised", side=side, count=n, share=n / values.size)
     return clipped
 
 
@@ -129,23 +124,19 @@ def adjusted(values: pd.DataFrame, covariates: pd.DataFrame, side: str, ledger: 
     """
     design = design_matrix(covariates)
     coef, _, rank, _ = np.linalg.lstsq(design, values.to_numpy(), rcond=None)
-    names = _joined(covariates.columns)
+    names = [str(name) for name in covariates.columns]
     if len(values) < 2 * rank:
         raise DataError(
-            f"config key `preprocessing.adjust`: {names} make {rank} columns for {len(values)} samples.\n"
+            f"config key `preprocessing.adjust`: {', '.join(names)} make {rank} columns for {len(values)} samples.\n"
             "  expected: at most one column for two samples; a text column has one for each of its values\n"
             "  to fix: leave out the column with so many values, or turn it into a number"
         )
     residuals = values - design @ coef
     explained = (residuals.var() <= _ROUNDING * values.var()).to_numpy()
-    ledger.drop(side, "features", values.columns[explained], f"explained entirely by {names}")
-    ledger.note(f"{side}: adjusted for {names}")
+    ledger.drop(side, "features", values.columns[explained], "explained", columns=names)
+    ledger.note("adjusted", side=side, columns=names)
     return residuals.loc[:, ~explained]
 
 
 def standardised(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     return (values - values.mean()) / values.std(ddof=0)
-
-
-def _joined(names: Iterable[str]) -> str:
-    return ", ".join(map(str, names))

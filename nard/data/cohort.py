@@ -18,13 +18,13 @@ from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_pair
+from nard.data.words import words
 from nard.errors import DataError
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
-LOST_TO_GAPS = "a missing value among the features kept"
 _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 
 
@@ -41,15 +41,10 @@ class Prepared:
     age: pd.DataFrame
 
 
-def read_omics(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> tuple[Table, Table]:
+def read_omics(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> tuple[Table, Table]:
     """The two tables of a cohort; names of pathway members tell samples from features where barcodes do not."""
-    return read_pair(
-        files["inputs"],
-        files["outputs"],
-        orientation=settings["orientation"],
-        known_inputs=pathways.genes,
-        known_outputs=pathways.proteins,
-    )
+    known = {"known_inputs": pathways.genes, "known_outputs": pathways.proteins}
+    return read_pair(inputs, outputs, orientation=orientation, **known)
 
 
 def prepare_omics(
@@ -115,9 +110,9 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
     kept = np.ones(len(table), dtype=bool)
     if settings["filter"]:
         kept = rows_where(table, settings["filter"])
-        _drop_samples(sides, table.index[~kept], f"filter: {settings['filter']}", ledger)
+        _drop_samples(sides, table.index[~kept], ledger, "filter", filter=settings["filter"])
     no_age = table.index[kept & age.isna().to_numpy()]
-    _drop_samples(sides, no_age, f"no {settings['age']}", ledger)
+    _drop_samples(sides, no_age, ledger, "no age", column=settings["age"])
     for side in sides:
         sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
     covariates = table.loc[sides["inputs"].index, options["adjust"]] if options["adjust"] else None
@@ -128,15 +123,15 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     """The steps that both kinds of cohort share: missing values, outliers, age, covariates, scale."""
     if options["impute"] != "none":
         empty = (sides["inputs"].isna().mean(axis=1) > 0.5) | (sides["outputs"].isna().mean(axis=1) > 0.5)
-        _drop_samples(sides, empty.index[empty], "more than half of the values missing", ledger)
+        _drop_samples(sides, empty.index[empty], ledger, "mostly missing")
     for side in sides:
         sides[side] = fill_missing(sides[side], options["impute"], side, ledger)
     incomplete = sides["inputs"].isna().any(axis=1) | sides["outputs"].isna().any(axis=1)
-    _drop_samples(sides, incomplete.index[incomplete], LOST_TO_GAPS, ledger)
+    _drop_samples(sides, incomplete.index[incomplete], ledger, "incomplete")
     if covariates is not None:
         covariates = covariates.loc[sides["inputs"].index]
         unknown = covariates.index[covariates.isna().any(axis=1)]
-        _drop_samples(sides, unknown, f"no value of {', '.join(options['adjust'])}", ledger)
+        _drop_samples(sides, unknown, ledger, "no covariate", columns=list(options["adjust"]))
         covariates = covariates.drop(index=unknown)
     _require_samples(sides, files, ledger)
     for side in sides:
@@ -153,7 +148,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
         correlations = _age_correlations(sides, age, settings["age_fdr"])
         for side in sides:
             rows = correlations[(correlations["side"] == side) & ~correlations["kept"]]
-            ledger.drop(side, "features", rows["feature"].tolist(), f"not correlated with {settings['age']}")
+            ledger.drop(side, "features", rows["feature"].tolist(), "unrelated to age", column=settings["age"])
             sides[side] = sides[side].drop(columns=rows["feature"])
     for side in sides:
         if covariates is not None:
@@ -162,7 +157,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
             raise DataError(
                 f"{files[side]}: no feature of the {side} is left after preparation.\n"
                 + "".join(
-                    f"  {row['count']} dropped: {row['reason']}\n"
+                    f"  {row['count']} dropped: {words(row)}\n"
                     for row in ledger.dropped
                     if row["side"] == side and row["what"] == "features"
                 )
@@ -183,7 +178,7 @@ def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: L
             f"{file}: a table of several cancers, none of its rows is {cancer!r}.\n  found: {', '.join(known)}\n"
             "  to fix: set `cancer` of the cohort to one of these"
         )
-    ledger.drop(side, "samples", table.values.index[~mine], f"another cancer than {cancer}")
+    ledger.drop(side, "samples", table.values.index[~mine], "another cancer", cancer=cancer)
     return table.values[mine]
 
 
@@ -201,13 +196,13 @@ def _covariates(files: Mapping, adjust, sides, ledger: Ledger) -> pd.DataFrame |
     different = ~table.reset_index().duplicated().to_numpy()
     several = table.index[different][table.index[different].duplicated()].unique()
     if len(several):
-        ledger.note(f"covariates: {len(several)} samples have several rows that differ; the first was taken")
+        ledger.note("several covariates", count=len(several))
     return table[~table.index.duplicated()].reindex(wanted).set_axis(samples)
 
 
-def _drop_samples(sides: dict[str, pd.DataFrame], names, reason: str, ledger: Ledger) -> None:
+def _drop_samples(sides: dict[str, pd.DataFrame], names, ledger: Ledger, code: str, **details) -> None:
     for side in sides:
-        ledger.drop(side, "samples", names, reason)
+        ledger.drop(side, "samples", names, code, **details)
         sides[side] = sides[side].drop(index=names)
 
 
@@ -215,9 +210,9 @@ def _require_samples(sides, files, ledger: Ledger) -> None:
     n = len(sides["inputs"])
     if n >= FEWEST_SAMPLES:
         if n < _COMFORTABLE_SAMPLES:
-            ledger.note(f"only {n} samples: few findings can be expected, and their error rates are less certain")
+            ledger.note("few samples", count=n)
         return
-    gone = [f"{row['count']} ({row['side']}): {row['reason']}" for row in ledger.dropped if row["what"] == "samples"]
+    gone = [f"{row['count']} ({row['side']}): {words(row)}" for row in ledger.dropped if row["what"] == "samples"]
     raise DataError(
         f"{n} samples are left, at least {FEWEST_SAMPLES} are needed.\n"
         f"  files: {', '.join(dict.fromkeys(files.values()))}\n"

@@ -45,7 +45,7 @@ def one_spelling(values: pd.DataFrame, names: Sequence[str], side: str, ledger: 
     rank = pd.DataFrame({"name": names, "missing": values.isna().sum().to_numpy(), "spread": -values.var().to_numpy()})
     best = rank.sort_values(["missing", "spread"], kind="stable").drop_duplicates("name").index.sort_values()
     lost = [str(values.columns[i]) for i in rank.index.difference(best)]
-    ledger.drop(side, "features", lost, "the same feature twice; the most complete, then the most variable, is kept")
+    ledger.drop(side, "features", lost, "repeated feature")
     return values.iloc[:, best].set_axis([names[i] for i in best], axis=1)
 
 
@@ -74,10 +74,9 @@ def choose_features(
     if isinstance(wanted, int):
         chosen = set(values.var().sort_values(ascending=False, kind="stable").index[:wanted])
         kept = [name for name in values.columns if name in chosen]
-        reason = f"not among the {wanted} most variable"
+        ledger.drop(side, "features", values.columns.difference(kept), "less variable", number=wanted)
     else:
         kept = [name for name in dict.fromkeys(wanted) if name in values.columns]
-        reason = "not among the features asked for"
         absent = [name for name in dict.fromkeys(wanted) if name not in values.columns]
         if not kept:
             raise DataError(
@@ -88,13 +87,8 @@ def choose_features(
                 f"  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
             )
         if absent:
-            ledger.note(f"{side}: {len(absent)} asked for but not in the file: {', '.join(_hinted(absent, values))}")
-    ledger.drop(side, "features", values.columns.difference(kept), reason)
+            # The first few, with a likely misspelling if there is one; gene symbols are too much alike for more.
+            hints = {name: nearest(name, map(str, values.columns), alike=0.85) for name in absent[:_MOST_NAMES]}
+            ledger.note("absent", side=side, count=len(absent), nearest=hints)
+        ledger.drop(side, "features", values.columns.difference(kept), "not asked for")
     return values[kept]
-
-
-def _hinted(absent: Sequence[str], values: pd.DataFrame) -> list[str]:
-    """The first few, with a likely misspelling if there is one; gene symbols are too much alike for more."""
-    hints = ((name, nearest(name, map(str, values.columns), alike=0.85)) for name in absent[:_MOST_NAMES])
-    listed = [f"{name} (nearest: {hint})" if hint else name for name, hint in hints]
-    return listed if len(absent) <= _MOST_NAMES else [*listed, f"and {len(absent) - _MOST_NAMES} more"]

@@ -11,10 +11,17 @@ import pandas as pd
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import OTHER, Pathways
 
-__all__ = ["block_groups", "coloured", "names_in", "own_genes", "own_inputs", "pathway_groups"]
+__all__ = ["block_groups", "coloured", "feature_groups", "names_in", "own_genes", "own_inputs", "pathway_groups"]
 
 _COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
 _PHOSPHO = re.compile(r"P[STY]\d+")
+
+
+def feature_groups(X: pd.DataFrame, Y: pd.DataFrame, settings: Mapping, pathways: Pathways) -> pd.DataFrame:
+    """The groups of a cohort's features, with colours: blocks of its config in aging cohorts, pathways in others."""
+    if settings["kind"] == "aging":
+        return coloured(block_groups(X, Y, settings), [*settings["macro"], *settings["molecular"]])
+    return coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
 
 
 def pathway_groups(inputs: Iterable[str], outputs: Iterable[str], pathways: Pathways) -> pd.DataFrame:

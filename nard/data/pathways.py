@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -70,8 +71,11 @@ class Pathways:
         return Pathways(pd.concat(chosen, ignore_index=True))
 
 
-def read_pathways(path: str | Path | None = None) -> Pathways:
-    """The table at ``path``, or the twelve pathways of the RPPA literature that the package ships."""
+def read_pathways(path: str | Path | None = None, names: Sequence[str] | None = None) -> Pathways:
+    """The table at ``path``, or the twelve pathways of the RPPA literature that the package ships.
+
+    With ``names``, only these pathways.
+    """
     if path is None:
         with resources.as_file(resources.files("nard") / "data" / "pathways.tsv") as shipped:
             table = pd.read_csv(shipped, sep="\t", dtype=str)
@@ -90,4 +94,4 @@ def read_pathways(path: str | Path | None = None) -> Pathways:
     table = table[list(_COLUMNS)].astype(str)
     table["protein"] = table["protein"].map(antibody_key)
     table["gene"] = [";".join(gene_key(gene) for gene in genes.split(";") if gene.strip()) for genes in table["gene"]]
-    return Pathways(table)
+    return Pathways(table).restricted(list(names)) if names else Pathways(table)

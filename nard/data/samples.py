@@ -63,18 +63,18 @@ def match_samples(
     shared = shared.sort_values()
     for side, table in tables.items():
         other = "outputs" if side == "inputs" else "inputs"
-        ledger.drop(side, "samples", table.index.difference(shared), f"not measured among the {other}")
+        ledger.drop(side, "samples", table.index.difference(shared), "unmatched", other=other)
     return tables["inputs"].loc[shared], tables["outputs"].loc[shared]
 
 
 def _by_patient(tables, sample_types, names, ledger: Ledger) -> dict[str, pd.DataFrame]:
     """TCGA samples, one of each patient; what is no barcode among barcodes (a control, a mean) is left out."""
-    tables = {side: _only(table, is_barcode, "not a TCGA barcode", side, ledger) for side, table in tables.items()}
+    tables = {side: _only(table, is_barcode, "no barcode", side, ledger) for side, table in tables.items()}
     typed = {side: any(map(sample_type, table.index)) for side, table in tables.items()}
     for side in (side for side, known in typed.items() if known):
-        tables[side] = _only(tables[side], sample_type, "a barcode without sample type", side, ledger)
+        tables[side] = _only(tables[side], sample_type, "no sample type", side, ledger)
     for side in (side for side, known in typed.items() if not known):
-        ledger.note(f"{side}: barcodes end at the patient, so samples are matched by patient, whatever their type")
+        ledger.note("patients", side=side)
     if any(typed.values()):
         kept = _kept_types(tables, typed, sample_types, ledger)
         for side in (side for side, known in typed.items() if known):
@@ -86,8 +86,8 @@ def _by_patient(tables, sample_types, names, ledger: Ledger) -> dict[str, pd.Dat
                     "  to fix: set `preprocessing.sample_types` to types that both files have, to auto, or to patient"
                 )
             for code in sorted(set(types) - set(kept)):
-                reason = f"sample type {code}, kept: {', '.join(kept)} (`preprocessing.sample_types`)"
-                ledger.drop(side, "samples", tables[side].index[types == code], reason)
+                gone = tables[side].index[types == code]
+                ledger.drop(side, "samples", gone, "sample type", type=code, kept=list(kept))
             tables[side] = tables[side][types.isin(kept)]
     by_type = all(typed.values()) and sample_types != "patient"
     unique = {}
@@ -95,18 +95,16 @@ def _by_patient(tables, sample_types, names, ledger: Ledger) -> dict[str, pd.Dat
         # Aliquots in alphabetical order: the earliest sample type, vial and plate comes first, on any machine.
         table = table.sort_index(kind="stable")
         keys = table.index.str[:15] if by_type else table.index.map(patient)
-        ledger.drop(
-            side, "samples", table.index[keys.duplicated()], "another aliquot of the same sample; first one kept"
-        )
+        ledger.drop(side, "samples", table.index[keys.duplicated()], "aliquot")
         unique[side] = table[~keys.duplicated()].set_axis(keys[~keys.duplicated()])
     if by_type:
         unique = _one_per_patient(unique, ledger)
     return unique
 
 
-def _only(table: pd.DataFrame, wanted, reason: str, side: str, ledger: Ledger) -> pd.DataFrame:
+def _only(table: pd.DataFrame, wanted, code: str, side: str, ledger: Ledger) -> pd.DataFrame:
     fits = np.array([bool(wanted(name)) for name in table.index])
-    ledger.drop(side, "samples", table.index[~fits], reason)
+    ledger.drop(side, "samples", table.index[~fits], code)
     return table[fits]
 
 
@@ -120,10 +118,7 @@ def _kept_types(tables, typed, sample_types, ledger: Ledger) -> list[str]:
     best = max(both, key=lambda code: both[code])
     more = len(_patients_with_both(tables, typed, _TUMOUR_TYPES)) - both[best]
     if more:
-        ledger.note(
-            f"sample type {best} was taken ({both[best]} patients with both measurements); {more} more patients have "
-            "them under other types: `preprocessing.sample_types: patient` takes these too"
-        )
+        ledger.note("more patients", type=best, patients=both[best], more=more)
     return [best]
 
 
@@ -140,7 +135,7 @@ def _one_per_patient(tables: dict[str, pd.DataFrame], ledger: Ledger) -> dict[st
     shared = tables["inputs"].index.intersection(tables["outputs"].index).sort_values()
     again = shared[shared.map(patient).duplicated()]
     for side, table in tables.items():
-        ledger.drop(side, "samples", again, "a second sample type of the same patient; first one kept")
+        ledger.drop(side, "samples", again, "second sample type")
         tables[side] = table.drop(index=again)
     return tables
 
@@ -155,7 +150,7 @@ def _unique(table: pd.DataFrame, side: str, name: str, ledger: Ledger) -> pd.Dat
                 "  expected: one row (or column) for each sample\n"
                 "  to fix: keep one of them, or give them different names"
             )
-    ledger.drop(side, "samples", table.index[table.index.duplicated()], "the same sample twice with equal values")
+    ledger.drop(side, "samples", table.index[table.index.duplicated()], "repeated sample")
     return table[~table.index.duplicated()]
 
 

@@ -36,7 +36,7 @@ class Sheet:
     separator: str
     decimal: str
     header: list[str]
-    notes: list[str]
+    notes: list[dict]
 
     def body(self) -> list[str]:
         """The lines that are not blank; with quotation marks, a row may take several."""
@@ -81,9 +81,9 @@ def read_sheet(path: Path) -> Sheet:
     if len(above) == len(header) and _is_row(header, rows):
         start = comments.pop()
         header, rows = above, [header, *rows]
-        notes.append(f"line {start + 1} was taken as the header, although it begins with #")
+        notes.append({"code": "commented header", "line": start + 1})
     if comments:
-        notes.append(f"{len(comments)} comment line(s) skipped")
+        notes.append({"code": "comments", "count": len(comments)})
     first = start + 1 + "".join(header).count("\n")
     _require_one_row(path, lines, start, first, separator, len(header))
     header = [cell.strip() for cell in header]
@@ -94,14 +94,14 @@ def read_sheet(path: Path) -> Sheet:
         header.append("")
     if len(header) == width - 1:
         header.insert(0, "")
-        notes.append("the header has one cell less than the rows, whose first cells were taken as their names")
+        notes.append({"code": "short header"})
     if len(header) == 1:
         fix = "save the table with tabs, commas or semicolons between the columns"
         raise file_error(path, "only one column", fix, found=f"a header that nothing separates: {lines[start][:80]!r}")
     _require_names(path, header, start)
     decimal = _decimal(path, lines, first, separator)
     if decimal == ",":
-        notes.append("numbers have decimal commas")
+        notes.append({"code": "decimal commas"})
     return Sheet(path, lines, first, separator, decimal, header, notes)
 
 

@@ -52,8 +52,8 @@ class Table:
         Floats; missing is NaN. Names are those of the file, and may repeat.
     layout : str
         What the file was recognised as.
-    notes : tuple of str
-        Everything that was left out or changed while reading.
+    notes : tuple of dict
+        Everything that was left out or changed while reading, as codes with numbers and names (:mod:`nard.data.words`).
     cancers : Series or None
         Cancer of each sample, where the file tells.
     own_names : bool
@@ -62,7 +62,7 @@ class Table:
 
     values: pd.DataFrame
     layout: str
-    notes: tuple[str, ...]
+    notes: tuple[dict, ...]
     cancers: pd.Series | None = None
     own_names: bool = False
 
@@ -172,7 +172,7 @@ class _Layout:
     unnamed: tuple[str, ...] = ("",)
     second_header: bool = False
     merge: str | None = None  # how repeated names are joined, in files of one sample
-    note: str | None = None
+    note: dict | None = None
 
 
 def _recognise(sheet: Sheet) -> _Layout:
@@ -193,14 +193,14 @@ def _recognise(sheet: Sheet) -> _Layout:
         if all(as_number(kind, sheet.decimal) is None for kind in kinds):
             kind = "normalized_count" if "normalized_count" in kinds else kinds[0]
             columns = tuple(i for i, other in enumerate(kinds, 1) if other == kind)
-            note = None if len(columns) == len(kinds) else f"of the columns of each sample, {kind!r} was taken"
+            note: dict | None = None if len(columns) == len(kinds) else {"code": "one of several", "column": kind}
             return _Layout("Firehose (features × samples)", False, columns=columns, second_header=True, note=note)
     if header[0] == "Composite.Element.REF":
         return _Layout("cBioPortal or Firehose RPPA (antibodies × samples)", False)
     if keys[0] == "sampleid" and keys[1] in _CANCER:
         lead = next((i for i, key in enumerate(keys) if i and key not in _DESCRIPTIONS), len(keys))
         label = "TCPA level 4" if keys[1] == "cancertype" else "GDC PanCanAtlas RPPA"
-        note = f"columns that describe the samples left out: {', '.join(header[1:lead])}"
+        note = {"code": "descriptions", "columns": header[1:lead]}
         return _Layout(f"{label} (samples × antibodies)", True, lead, note=note)
     return _Layout()
 
@@ -224,7 +224,7 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
             )
     if not named.all():
         values = values[:, named]
-        notes.append(f"{(~named).sum()} blank column(s) dropped")
+        notes.append({"code": "blank columns", "count": int((~named).sum())})
     rows = [lead[layout.name] for lead in leads]
     across = [_sample_of(path)] if layout.merge else [header[i] for i in np.array(columns)[named]]
 
@@ -237,14 +237,15 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     symbols, unnamed = _symbols(features, layout, notes)
     if unnamed.any():
         symbols, values = symbols[~unnamed], values[:, ~unnamed]
-        notes.append(f"{unnamed.sum()} feature(s) without a name or symbol dropped")
+        notes.append({"code": "unnamed", "count": int(unnamed.sum())})
     if not len(samples) or not len(symbols):
         fix = "check that this is the right file"
         raise file_error(path, f"{len(samples)} samples with {len(symbols)} named features", fix, found=some(header))
 
     table = pd.DataFrame(values, samples, symbols)
     if layout.merge and table.columns.has_duplicates:
-        notes.append(f"{table.columns.duplicated().sum()} repeated name(s) joined by the {layout.merge}")
+        twice = int(table.columns.duplicated().sum())
+        notes.append({"code": "joined", "count": twice, "how": layout.merge})
         joined = table.T.groupby(level=0, sort=False)
         table = (joined.mean() if layout.merge == "mean" else joined.sum(min_count=1)).T
     cancers = None
@@ -256,14 +257,14 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
 
 
-def _symbols(features: list[str], layout: _Layout, notes: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[np.ndarray, np.ndarray]:
     """Names of the features, ``TP53|7157`` without its number, and which of them are no names."""
     unnamed = set(layout.unnamed)
     genes = layout.label is None or layout.second_header
     if genes and all(re.fullmatch(r"[^|]+\|\d+", feature) for feature in features):
         features = [feature.split("|")[0].strip() for feature in features]
         unnamed.add("?")
-        notes.append("genes are named by their symbols, without the Entrez numbers of the file")
+        notes.append({"code": "symbols"})
     return np.array(features, dtype=object), np.array([feature in unnamed for feature in features], dtype=bool)
 
 
@@ -397,8 +398,11 @@ def _read_folder(folder: Path, orientation: str) -> Table:
             "name the file with the table, or a folder with GDC files of one kind, one per sample (RPPA or STAR counts)"
         )
         raise file_error(folder, "not a folder of files with one sample each", fix, found=found)
-    notes = list(dict.fromkeys(note for table in tables for note in table.notes))
+    notes = []
+    for note in (note for table in tables for note in table.notes):
+        if note not in notes:
+            notes.append(note)
     if skipped:
-        notes.append(f"{len(skipped)} other file(s) in the folder skipped: {some(skipped)}")
+        notes.append({"code": "other files", "count": len(skipped), "files": skipped[:3]})
     values = pd.concat([table.values for table in tables])
     return Table(values, layouts[0], tuple(notes))

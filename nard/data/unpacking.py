@@ -53,19 +53,19 @@ def read_bytes(path: Path) -> bytes:
         raise file_error(path, "the file cannot be read", "correct its permissions", found=str(error)) from error
 
 
-def decoded(path: Path) -> tuple[str, list[str]]:
-    """The text of a file, and notes on how it was decoded."""
+def decoded(path: Path) -> tuple[str, list[dict]]:
+    """The text of a file, and facts on how it was decoded."""
     content = read_bytes(path)
     notes = []
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = content.decode("utf-16", errors="replace")
-        notes.append("the text is encoded as UTF-16")
+        notes.append({"code": "utf-16"})
     else:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = content.decode("latin-1")
-            notes.append("the text is not UTF-8 and was read as Latin-1: names with accents may look odd")
+            notes.append({"code": "latin-1"})
     if "\0" in text:
         raise file_error(path, "binary data, not a table as text", "save the table as TSV or CSV")
     if not text or text.isspace():

@@ -50,6 +50,7 @@ def association_table(features, targets, test: EntryTest, fdr: float, selected_o
             "target": outputs[columns],
             "weight": weight,
             "sd": sd,
+            "degrees": degrees,
             "z": weight / sd,
             "pvalue": two_sided(weight / sd, degrees),
             "qvalue": qvalue,
@@ -88,15 +89,19 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
     rows, columns = np.triu_indices(len(targets), 1)
     names = np.asarray(targets, dtype=object)
     scale = np.sqrt(np.diag(test.precision))
-    partial = -test.precision[rows, columns] / (scale[rows] * scale[columns])
+    partial, z = -test.precision[rows, columns] / (scale[rows] * scale[columns]), test.z[rows, columns]
+    # No correlation is beyond ±1; an estimate that is goes there with its standard deviation.
+    beyond = np.maximum(np.abs(partial), 1.0)
     table = pd.DataFrame(
         {
             "source": names[rows],
             "target": names[columns],
             "precision": test.precision[rows, columns],
-            "partial_correlation": np.clip(partial, -1.0, 1.0),
-            "z": test.z[rows, columns],
-            "pvalue": two_sided(test.z[rows, columns], test.degrees),
+            "partial_correlation": partial / beyond,
+            "sd": test.sd[rows, columns] / beyond,
+            "degrees": test.degrees,
+            "z": z,
+            "pvalue": two_sided(z, test.degrees),
         }
     )
     return _with_decision(table, fdr)
@@ -122,10 +127,11 @@ class FindingsMixin(CheckedDataMixin):
         -------
         DataFrame
             One row per entry of W: ``feature``, ``target``, ``weight`` (an estimate without shrinkage, in the units of
-            the data), ``sd``, ``z`` = weight/sd, ``pvalue``, ``qvalue``, ``selected``; ``own``, whether the input
-            belongs to the output (own pairs are tested at their own rate beside the rest); of inputs that lead an
-            effect also their ``probability`` of being the one, and ``stand_ins``, joined by ";": inputs that the data
-            cannot tell from this one. The input and its stand-ins hold the true one with a probability of 95 %.
+            the data), ``sd``, the ``degrees`` of freedom of Student's t, ``z`` = weight/sd, ``pvalue``, ``qvalue``,
+            ``selected``; ``own``, whether the input belongs to the output (own pairs are tested at their own rate
+            beside the rest); of inputs that lead an effect also their ``probability`` of being the one, and
+            ``stand_ins``, joined by ";": inputs that the data cannot tell from this one. The input and its stand-ins
+            hold the true one with a probability of 95 %.
 
         Examples
         --------
@@ -133,8 +139,10 @@ class FindingsMixin(CheckedDataMixin):
         >>> from nard.simulate import make_regression
         >>> data = make_regression(100, 8, 3, random_state=0)
         >>> table = NARD(lam=0.1).fit(data.X, data.Y).associations()
-        >>> table.columns.tolist()
-        ['feature', 'target', 'weight', 'sd', 'z', 'pvalue', 'qvalue', 'selected', 'own', 'probability', 'stand_ins']
+        >>> table.columns[:6].tolist()
+        ['feature', 'target', 'weight', 'sd', 'degrees', 'z']
+        >>> table.columns[6:].tolist()
+        ['pvalue', 'qvalue', 'selected', 'own', 'probability', 'stand_ins']
         >>> len(table)
         24
         """
@@ -153,7 +161,8 @@ class FindingsMixin(CheckedDataMixin):
         -------
         DataFrame
             One row per pair of outputs: ``source``, ``target``, ``precision`` (by nodewise regressions, in the units
-            of the data), ``partial_correlation``, ``z``, ``pvalue``, ``qvalue``, ``selected``.
+            of the data), ``partial_correlation``, its ``sd``, the ``degrees`` of freedom of Student's t, ``z`` =
+            partial_correlation/sd, ``pvalue``, ``qvalue``, ``selected``.
 
         Examples
         --------
@@ -162,7 +171,7 @@ class FindingsMixin(CheckedDataMixin):
         >>> data = make_regression(200, 5, 4, edge_probability=0.4, random_state=0)
         >>> edges = NARD(lam=0.1).fit(data.X, data.Y).edges()
         >>> edges.columns.tolist()
-        ['source', 'target', 'precision', 'partial_correlation', 'z', 'pvalue', 'qvalue', 'selected']
+        ['source', 'target', 'precision', 'partial_correlation', 'sd', 'degrees', 'z', 'pvalue', 'qvalue', 'selected']
         """
         self._check_fitted()
         return edge_table(self.target_labels_, self.edge_test_, fdr)

@@ -14,10 +14,11 @@ import pandas as pd
 
 import nard
 from nard.data.cohort import Prepared
+from nard.data.pathways import read_pathways
 from nard.errors import DataError
 from nard.experiments import CannotRun
-from nard.project.check import load_pathways, prepare_cohort
-from nard.project.config import load_config, preprocessing_of, validated
+from nard.project.check import prepare_cohort
+from nard.project.config import cohort_settings, load_config, validated
 
 __all__ = [
     "AIR",
@@ -95,8 +96,8 @@ def nhanes_blocks() -> dict[str, str]:
 
 
 def _prepared(config: Mapping, cohort: str, files: Mapping[str, str]) -> Prepared:
-    settings = {**config["cohorts"][cohort], "preprocessing": preprocessing_of(config, cohort)}
-    return prepare_cohort(settings, files, load_pathways(config["pathways"], config["use_pathways"]))
+    pathways = read_pathways(config["pathways"], config["use_pathways"])
+    return prepare_cohort(cohort_settings(config, cohort), files, pathways)
 
 
 def load_prices(file: str | Path) -> tuple[dict[str, pd.DataFrame], list[str]]:

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from nard.data.names import antibody_key
-from nard.data.pathways import OTHER
+from nard.data.pathways import OTHER, read_pathways
 from nard.experiments.charts import plot_intervals
 from nard.experiments.datasets import given, load_tcga
 from nard.experiments.fits import done, edge_frame, fit, found, overlap, patience
@@ -19,7 +19,6 @@ from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.figures.upset import plot_upset
 from nard.palette import pathway_colours
-from nard.project.check import load_pathways
 
 __all__ = ["CANCERS", "PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
 
@@ -97,7 +96,7 @@ def _finding(model) -> dict | None:
     row = edges[edges["source"].isin(names) & edges["target"].isin(names)].iloc[0]
     covariance = model.covariance_
     return {
-        **{key: row[key] for key in ("partial_correlation", "z", "qvalue", "selected")},
+        **{key: row[key] for key in ("partial_correlation", "sd", "qvalue", "selected")},
         "nonzero": bool(model.precision_[i, j] != 0),
         "residual_correlation": float(covariance[i, j] / np.sqrt(covariance[i, i] * covariance[j, j])),
     }
@@ -112,8 +111,8 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
         row = {"cancer": spec["cancer"], "method": paper_names(spec["method"]), "why_not": record.get("reason")}
         if result:
             finding, fewer = result["finding"] or {}, result.get("without_copies") or {}
-            value, z = finding.get("partial_correlation"), finding.get("z")
-            error = abs(value / z) if value and z else np.nan
+            value, sd = finding.get("partial_correlation"), finding.get("sd")
+            reach = np.nan if sd is None else 1.96 * sd
             row |= {
                 "n": result["samples"],
                 "d": result["n_features"],
@@ -122,8 +121,8 @@ def table(results: Sequence[Mapping]) -> pd.DataFrame:
                 "associations": len(result["associations"]),
                 "edges": len(result["edges"]),
                 "gsk3_akt_partial": value,
-                "gsk3_akt_low": value - 1.96 * error if value is not None else None,
-                "gsk3_akt_high": value + 1.96 * error if value is not None else None,
+                "gsk3_akt_low": value - reach if value is not None else None,
+                "gsk3_akt_high": value + reach if value is not None else None,
                 "gsk3_akt_qvalue": finding.get("qvalue"),
                 "gsk3_akt_found": finding.get("selected"),
                 "gsk3_akt_nonzero": finding.get("nonzero"),
@@ -183,7 +182,7 @@ def remarks(table: pd.DataFrame) -> list[str]:
 
 
 def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict[str, Figure]:
-    pathways = load_pathways(None, None)
+    pathways = read_pathways()
     main = {record["spec"]["cancer"]: record["result"] for record in done(results, method="sequential")}
     reasons = {record["spec"]["cancer"]: record["reason"] for record in results if "reason" in record}
     colours = pathway_colours([*pathways.names, OTHER])

@@ -13,7 +13,7 @@ from nard.data.pathways import OTHER
 from nard.figures.page import chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
 from nard.figures.words import origin
-from nard.fits.comparison import SETS
+from nard.fits.comparison import association_set, edge_set
 from nard.palette import OTHER as OTHER_COLOUR
 
 __all__ = ["draw_upset", "plot_upset", "shared_findings"]
@@ -109,7 +109,8 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
     association is of the pathway of its protein, an edge of that of its ends, or between pathways; of the pathway
     ``only``, if one is named, the others are left out.
     """
-    pathway, colours = {}, {}
+    pathway: dict[str, str] = {}
+    colours: dict[str, str] = {}
     for table in groups:
         outputs = table[table["side"] == "outputs"]
         pathway |= dict(zip(outputs["name"], outputs["pathway"], strict=True))
@@ -118,7 +119,7 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
     colours[ACROSS] = ACROSS_COLOUR
     contents, group_of = {}, {}
     for cancer, table in tables.items():
-        pairs = SETS[what](table)
+        pairs = association_set(table) if what == "associations" else edge_set(table)
         for source, target in pairs:
             same = what == "associations" or pathway[source] == pathway[target]
             group_of[source, target] = pathway[target] if same else ACROSS

@@ -49,6 +49,8 @@ def _module(place: str):
         if not is_file(place):
             return import_module(place)
         spec = spec_from_file_location(place, place)
+        if spec is None or spec.loader is None:
+            raise ImportError("no Python file")
         module = sys.modules[place] = module_from_spec(spec)
         spec.loader.exec_module(module)
     # Whatever a user's module does wrong, it is to be told with the other mistakes of the config.

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from nard.errors import DataError
 from nard.fits.classes import load_class
 from nard.fits.doubles import nard, nard_from_all
+from nard.fits.publications import Publication
 from nard.palette import MUTED
 
 __all__ = [
@@ -41,7 +42,7 @@ class Method:
     name: str  # in the config, in tables and as a folder
     title: str  # in figures and texts
     path: str  # of its class, package.module:Class or file.py:Class
-    publication: str | None = None  # as in a list of references: authors (year). Title. Where.
+    publication: Publication | None = None
     # From N, d, m and the number of folds (0 if nothing is cross-validated) to what a fit holds at its peak.
     doubles: Callable[[int, int, int, int], int] = _dense
     colour: str = MUTED  # in figures that compare methods
@@ -61,8 +62,12 @@ def _nard(variant: str, doubles: Callable[[int, int, int, int], int], colour: st
         f"NARD {variant}",
         "nard.estimator:NARD",
         (
-            "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y (2025). Efficient network automatic relevance "
-            "determination. Proceedings of the 42nd International Conference on Machine Learning."
+            Publication(
+                "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y",
+                2025,
+                "Efficient network automatic relevance determination. Proceedings of the 42nd International "
+                "Conference on Machine Learning.",
+            )
         ),
         doubles,
         colour,
@@ -75,9 +80,10 @@ def _nard(variant: str, doubles: Callable[[int, int, int, int], int], colour: st
 
 
 _SEPARATE = "nard.baselines.separate:SeparateRegression"
-_SKLEARN = (
-    "Pedregosa F et al. (2011). Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, "
-    "2825–2830."
+_SKLEARN = Publication(
+    "Pedregosa F et al.",
+    2011,
+    "Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, 2825–2830.",
 )
 # On the paths of CAPME and of the multi-task lasso.
 _VALUES = 30
@@ -94,8 +100,12 @@ _ALL = (
         "MRCE",
         "nard.baselines.mrce:MRCE",
         (
-            "Rothman AJ, Levina E, Zhu J (2010). Sparse multivariate regression with covariance estimation. Journal of "
-            "Computational and Graphical Statistics 19, 947–962."
+            Publication(
+                "Rothman AJ, Levina E, Zhu J",
+                2010,
+                "Sparse multivariate regression with covariance estimation. Journal of Computational and "
+                "Graphical Statistics 19, 947–962.",
+            )
         ),
         # Moments of all samples and of a fold, the ridge's matrices; coefficients by start, and along a path of λ.
         lambda n, d, m, folds: 8 * d * d + 20 * d * m + 20 * m * m + 3 * n * (d + m),
@@ -108,8 +118,12 @@ _ALL = (
         "CAPME",
         "nard.baselines.capme:CAPME",
         (
-            "Cai TT, Li H, Liu W, Xie J (2013). Covariate-adjusted precision matrix estimation with an application in "
-            "genetical genomics. Biometrika 100, 139–156."
+            Publication(
+                "Cai TT, Li H, Liu W, Xie J",
+                2013,
+                "Covariate-adjusted precision matrix estimation with an application in genetical genomics. "
+                "Biometrika 100, 139–156.",
+            )
         ),
         # Every output's linear program at all values of λ: solutions, duals and their products; then those of Ω.
         lambda n, d, m, folds: 5 * d * d + 8 * (_VALUES if folds else 1) * max(d, m) * m + (folds + 3) * n * (d + m),
@@ -122,8 +136,12 @@ _ALL = (
         "mSSL",
         "nard.baselines.mssl:MSSL",
         (
-            "Deshpande SK, Ročková V, George EI (2019). Simultaneous variable and covariance selection with the "
-            "multivariate spike-and-slab lasso. Journal of Computational and Graphical Statistics 28, 921–931."
+            Publication(
+                "Deshpande SK, Ročková V, George EI",
+                2019,
+                "Simultaneous variable and covariance selection with the multivariate spike-and-slab lasso. "
+                "Journal of Computational and Graphical Statistics 28, 921–931.",
+            )
         ),
         lambda n, d, m, folds: 3 * d * d + 12 * d * m + 12 * m * m + 2 * n * (d + m),
         "#56B4E9",
@@ -156,8 +174,12 @@ _ALL = (
         "JRNS",
         "nard.baselines.jrns:JRNS",
         (
-            "Samanta S, Khare K, Michailidis G (2022). A generalized likelihood-based Bayesian approach for scalable "
-            "joint regression and covariance selection in high dimensions. Statistics and Computing 32, 47."
+            Publication(
+                "Samanta S, Khare K, Michailidis G",
+                2022,
+                "A generalized likelihood-based Bayesian approach for scalable joint regression and covariance "
+                "selection in high dimensions. Statistics and Computing 32, 47.",
+            )
         ),
         # XᵀX and its copies; the chain's state and sums.
         lambda n, d, m, folds: 4 * d * d + 14 * d * m + 14 * m * m + 2 * n * (d + m),
@@ -170,8 +192,11 @@ _ALL = (
         "HS-GHS",
         "nard.baselines.hsghs:HSGHS",
         (
-            "Li Y, Datta J, Craig BA, Bhadra A (2021). Joint mean–covariance estimation via the horseshoe. Journal of "
-            "Multivariate Analysis 183, 104716."
+            Publication(
+                "Li Y, Datta J, Craig BA, Bhadra A",
+                2021,
+                "Joint mean–covariance estimation via the horseshoe. Journal of Multivariate Analysis 183, 104716.",
+            )
         ),
         # A factor of the smaller size; coefficients with their scales, sums and random numbers.
         lambda n, d, m, folds: 4 * min(d, 3 * n) ** 2 + 3 * n * (d + m) + 18 * d * m + 18 * m * m,

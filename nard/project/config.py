@@ -23,11 +23,11 @@ from nard.fits.methods import METHODS, announced, find_method
 __all__ = [
     "ConfigError",
     "cohort_files",
+    "cohort_settings",
     "entry_of",
     "load_config",
     "methods_of",
     "of_kind",
-    "preprocessing_of",
     "read_yaml",
     "resolve",
     "schema",
@@ -111,10 +111,18 @@ def without_secrets(config: Mapping) -> dict:
     return {**config, "mirror": masked(mirror)} if isinstance(mirror, str) else dict(config)
 
 
-def preprocessing_of(config: Mapping, cohort: str) -> dict:
-    """The preparation of one cohort: the common settings, overridden by its own."""
-    own = config["cohorts"][cohort]["preprocessing"]
-    return {**config["preprocessing"], **own}
+def cohort_settings(config: Mapping, cohort: str) -> dict:
+    """What a checked config says of one cohort: its entry, called by its name if by no other, with its preparation.
+
+    The preparation is the common one, overridden by the cohort's own.
+    """
+    entry = config["cohorts"][cohort]
+    return {
+        **entry,
+        "preprocessing": {**config["preprocessing"], **entry["preprocessing"]},
+        "cancer": entry["cancer"] or cohort,
+        "title": entry["title"] or cohort,
+    }
 
 
 def methods_of(config: Mapping, cohort: str) -> list[str]:
@@ -226,8 +234,8 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
     for chapter in (config["paper"] or {}).get("chapters") or []:
         if chapter not in CHAPTERS:
             yield f"`paper.chapters` has {chapter!r}; there are {', '.join(CHAPTERS)}."
-    for name, cohort in config["cohorts"].items():
-        place = f"cohorts.{name}"
+    for name in config["cohorts"]:
+        place, cohort = f"cohorts.{name}", cohort_settings(config, name)
         if name in ("benchmarks", "comparison", "figures", "logs", "paper", "tables"):
             yield f"`{place}`: the name is taken by a folder of results; choose another."
         if cohort["source"] == "xena" and cohort["kind"] == "aging":
@@ -237,13 +245,12 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
             for key in needed:
                 if not cohort[key]:
                     yield f"`{place}` lacks the key `{key}`, which `source: files` with `kind: {cohort['kind']}` needs."
-        preprocessing = preprocessing_of(config, name)
-        if preprocessing["adjust"] and cohort["kind"] == "omics" and cohort["covariates"] is None:
-            columns = ", ".join(preprocessing["adjust"])
-            yield f"`{place}` is to be adjusted for {columns} but names no `covariates` table."
-        if cohort["source"] == "simulated" and cohort["kind"] == "omics" and preprocessing["adjust"]:
+        adjust = cohort["preprocessing"]["adjust"]
+        if adjust and cohort["kind"] == "omics" and cohort["covariates"] is None:
+            yield f"`{place}` is to be adjusted for {', '.join(adjust)} but names no `covariates` table."
+        if cohort["source"] == "simulated" and cohort["kind"] == "omics" and adjust:
             yield f"`{place}`: simulated samples have no covariates to adjust for; set `preprocessing: {{adjust: []}}`."
-        if cohort["source"] == "xena" and not (cohort["cancer"] or name).isalnum():
+        if cohort["source"] == "xena" and not cohort["cancer"].isalnum():
             yield f"`{place}` lacks the key `cancer`: {name!r} is no abbreviation of a cancer."
         listed = [column for side in ("macro", "molecular") for block in cohort[side].values() for column in block]
         twice = sorted({column for column in listed if listed.count(column) > 1})

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from nard.data.cleaning import looks_raw
+from nard.data.cohort import read_omics
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import Pathways
 from nard.data.samples import same_samples
 from nard.data.sheets import read_frame
-from nard.data.tables import Table, read_pair
+from nard.data.tables import Table
+from nard.data.words import words
 from nard.errors import DataError
 
 __all__ = ["described", "look_at_covariates", "look_at_pair"]
@@ -22,13 +24,7 @@ _FEW_VALUES = 12
 
 def look_at_pair(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> dict:
     """What is in two tables, as plain values; :class:`DataError` if they cannot be read or share no sample."""
-    tables = read_pair(
-        inputs,
-        outputs,
-        orientation=orientation,
-        known_inputs=pathways.genes,
-        known_outputs=pathways.proteins,
-    )
+    tables = read_omics(inputs, outputs, orientation, pathways)
     ledger = Ledger()
     X, _ = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
@@ -72,7 +68,7 @@ def described(found: Mapping) -> list[str]:
         )
         what = "genes" if side == "inputs" else "proteins"
         lines.append(f"  {table['in_pathways']} of the {table['of_pathways']} {what} of the pathways")
-        lines.extend(f"  {note}" for note in table["notes"])
+        lines.extend(f"  {words(note)}" for note in table["notes"])
     lines.append(f"samples in both: {found['samples']}")
     return lines
 

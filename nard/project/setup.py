@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
-from nard.data.cohort import LOST_TO_GAPS
 from nard.data.names import nearest
-from nard.data.pathways import read_pathways
+from nard.data.pathways import Pathways, read_pathways
 from nard.errors import DataError
 from nard.fits.methods import METHODS
-from nard.project.check import check_cohort, printed
-from nard.project.config import preprocessing_of, validated
+from nard.project.check import checked_cohort, printed
+from nard.project.config import cohort_files, cohort_settings, validated
 from nard.project.inspection import described, look_at_covariates, look_at_pair
 
 __all__ = ["config_for", "template_for"]
@@ -61,13 +60,14 @@ def config_for(
     adjust: Sequence[str],
     say: Callable[[str], None],
 ) -> tuple[str, dict]:
-    """The config for two tables, and what the check of it found.
+    """The config for two tables, and the account of their preparation by it.
 
     ``files`` gives, by config key, the path of each file now and its path in the config. What is found is told by
     ``say`` as it goes.
     """
     now = {key: path for key, (path, _) in files.items()}
-    found = look_at_pair(now["inputs"], now["outputs"], orientation, read_pathways())
+    pathways = read_pathways()
+    found = look_at_pair(now["inputs"], now["outputs"], orientation, pathways)
     for line in described(found):
         say(line)
     settings = {key: path for key, (_, path) in files.items()}
@@ -85,12 +85,12 @@ def config_for(
         reasons["adjust"] = "regressed out of inputs and outputs first; [] adjusts for nothing"
         preprocessing["adjust"] = list(adjust)
         say(f"covariates: {now['covariates']}\n  {reasons['covariates']}")
-    row = _settled(cohort, {**settings, **now}, preprocessing, reasons)
-    say(printed([row]))
+    account = _settled(cohort, {**settings, **now}, preprocessing, reasons, pathways)
+    say(printed([account]))
     text = _text(
         cohort, settings, preprocessing, reasons, f"Written by `nard init` after a look at {len(files)} files."
     )
-    return text, row
+    return text, account
 
 
 def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
@@ -113,20 +113,20 @@ def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
     return chosen
 
 
-def _settled(cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str]) -> dict:
+def _settled(cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str], pathways: Pathways) -> dict:
     """What the check finds. Missing values are filled in where dropping their samples leaves few or none."""
     try:
-        row = _checked(cohort, settings, preprocessing)
-        lost = [drop["count"] for drop in row["dropped"] if drop["reason"] == LOST_TO_GAPS]
-        if max(lost, default=0) <= row["samples"] / 4:
-            return row
-        left = f"leave {row['samples']}"
+        account = _checked(cohort, settings, preprocessing, pathways)
+        lost = [row["count"] for row in account["dropped"] if row["code"] == "incomplete"]
+        if max(lost, default=0) <= account["n_samples"] / 4:
+            return account
+        left = f"leave {account['n_samples']}"
     except DataError:
         left = "leave too few"
-    row = _checked(cohort, settings, {**preprocessing, "impute": "knn"})
+    account = _checked(cohort, settings, {**preprocessing, "impute": "knn"}, pathways)
     preprocessing["impute"] = "knn"
-    reasons["impute"] = f"none would drop samples with a missing value and {left} of {row['samples']}"
-    return row
+    reasons["impute"] = f"none would drop samples with a missing value and {left} of {account['n_samples']}"
+    return account
 
 
 def _require_columns(wanted: Sequence[str], columns: Mapping[str, str], file: str) -> None:
@@ -137,14 +137,13 @@ def _require_columns(wanted: Sequence[str], columns: Mapping[str, str], file: st
             raise DataError(f"{file}: no column {name!r} to adjust for.{hint}\n  found: {', '.join(columns)}")
 
 
-def _checked(cohort: str, settings: Mapping, preprocessing: Mapping) -> dict:
+def _checked(cohort: str, settings: Mapping, preprocessing: Mapping, pathways: Pathways) -> dict:
     """What the workflow's own check finds with these settings."""
     entry = {"source": "files", **settings, "preprocessing": dict(preprocessing)}
     config = validated({"cohorts": {cohort: entry}}, "nard init")
-    entry = config["cohorts"][cohort]
-    files = {key: entry[key] for key in ("inputs", "outputs", "covariates") if entry[key]}
-    settings = {**entry, "preprocessing": preprocessing_of(config, cohort), "cancer": entry["cancer"] or cohort}
-    return check_cohort(cohort, settings, files, None, None)
+    settings = cohort_settings(config, cohort)
+    _, account = checked_cohort(cohort, settings, cohort_files(settings), pathways)
+    return account
 
 
 def _text(cohort: str, settings: Mapping, preprocessing: Mapping, reasons: Mapping, title: str) -> str:

@@ -6,37 +6,41 @@ What a run cannot know stands in square brackets.
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 
 import nard
 from nard.fits.methods import Method, find_method
-from nard.project.config import methods_of, preprocessing_of
+from nard.fits.publications import Publication
+from nard.project.config import cohort_settings, methods_of
 from nard.report.captions import NAMES, listed
 
 __all__ = ["MethodsSection", "methods_section", "software_versions"]
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "networkx", "matplotlib", "upsetplot", "snakemake")
 
-_BH = (
-    "Benjamini Y, Hochberg Y (1995). Controlling the false discovery rate: a practical and powerful approach to "
-    "multiple testing. Journal of the Royal Statistical Society B 57, 289–300."
+_BH = Publication(
+    "Benjamini Y, Hochberg Y",
+    1995,
+    "Controlling the false discovery rate: a practical and powerful approach to multiple testing. "
+    "Journal of the Royal Statistical Society B 57, 289–300.",
 )
-_LIU = (
-    "Liu W (2013). Gaussian graphical model estimation with false discovery rate control. Annals of Statistics 41, "
-    "2948–2978."
+_LIU = Publication(
+    "Liu W",
+    2013,
+    "Gaussian graphical model estimation with false discovery rate control. Annals of Statistics 41, 2948–2978.",
 )
-_OWEN = "Owen AB, Wang J (2016). Bi-cross-validation for factor analysis. Statistical Science 31, 119–139."
-_SINGLE = (
-    "Wang G, Sarkar A, Carbonetto P, Stephens M (2020). A simple new approach to variable selection in regression, "
-    "with application to genetic fine mapping. Journal of the Royal Statistical Society B 82, 1273–1300."
+_OWEN = Publication(
+    "Owen AB, Wang J", 2016, "Bi-cross-validation for factor analysis. Statistical Science 31, 119–139."
 )
-_SNAKEMAKE = "Mölder F et al. (2021). Sustainable data analysis with Snakemake. F1000Research 10, 33."
-
-# In the reason why samples of another type were dropped (nard/data/samples.py).
-_KEPT_TYPES = re.compile(r"^sample type \d+, kept: ([\d, ]+\d)")
+_SINGLE = Publication(
+    "Wang G, Sarkar A, Carbonetto P, Stephens M",
+    2020,
+    "A simple new approach to variable selection in regression, with application to genetic fine "
+    "mapping. Journal of the Royal Statistical Society B 82, 1273–1300.",
+)
+_SNAKEMAKE = Publication("Mölder F et al.", 2021, "Sustainable data analysis with Snakemake. F1000Research 10, 33.")
 
 _PARTS = {"inputs": "U alone", "entries": "B alone", "both": "U and B"}
 _LAM = {"cv": "chosen by five-fold cross-validated likelihood", "ebic": "chosen by the extended BIC"}
@@ -94,25 +98,16 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
 
 def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
     names = {name for cohort in config["cohorts"] for name in methods_of(config, cohort)}
-    cited = {_SNAKEMAKE, *(find_method(name).publication for name in names)} - {None}
+    cited = {_SNAKEMAKE, *filter(None, (find_method(name).publication for name in names))}
     if find_method(config["reference"]).minimises_j:
         cited |= {_BH, _LIU}
         cited |= {_SINGLE} if _any_entries(fits) else set()
         cited |= {_OWEN} if config["fit"]["hidden"] == "auto" else set()
-    return sorted(cited)
-
-
-def _cited(reference: str) -> str:
-    """Authors and year of a reference, as in a text."""
-    authors, year = re.match(r"(.+?) \((\d+)\)", reference).groups()
-    first, *others = (author.split()[0] for author in authors.split(", "))
-    if len(others) > 1 or authors.endswith("et al."):
-        return f"{first} et al. {year}"
-    return f"{' and '.join([first, *others])} {year}"
+    return sorted(publication.reference for publication in cited)
 
 
 def _citation(method: Method) -> str:
-    return _cited(method.publication) if method.publication else f"[cite {method.title}]"
+    return method.publication.cited if method.publication else f"[cite {method.title}]"
 
 
 def software_versions() -> dict[str, str]:
@@ -154,13 +149,14 @@ def _preparation(summaries: Sequence[Mapping], config: Mapping) -> str:
 
 
 def _prepared(summary: Mapping, config: Mapping) -> str:
-    cohort, options = config["cohorts"][summary["cohort"]], preprocessing_of(config, summary["cohort"])
+    cohort = cohort_settings(config, summary["cohort"])
+    options = cohort["preprocessing"]
     inputs, outputs = NAMES[summary["kind"]]
     said = []
     if summary["kind"] == "omics":
         said.append(f"Samples with both {inputs} and {outputs} measured were used")
         said.append(f"{_kept(options['genes'], inputs)} and {_kept(options['proteins'], outputs)} were kept")
-        types = {kept[1] for row in summary["dropped"] if (kept := _KEPT_TYPES.search(row["reason"]))}
+        types = {", ".join(row["kept"]) for row in summary["dropped"] if row["code"] == "sample type"}
         said += [f"only samples of TCGA's type {kept} were taken" for kept in sorted(types)]
     else:
         if cohort["filter"]:
@@ -170,7 +166,7 @@ def _prepared(summary: Mapping, config: Mapping) -> str:
                 f"{'p' if said else 'P'}henotypes that do not correlate with age at a false discovery rate of "
                 f"{cohort['age_fdr']:.3g} were left out"
             )
-    if any("log2(x + 1) taken" in note for note in summary["notes"]):
+    if any(note["code"] == "logarithms" for note in summary["notes"]):
         said.append(f"log2(x + 1) of the {inputs} was taken")
     said.append(
         f"features with more than {options['max_missing']:.0%} missing values were left out, "
@@ -202,7 +198,7 @@ def _model(fits: Sequence[Mapping], config: Mapping) -> str:
     lam = config["fit"]["lam"]
     used = [fit["tuned"]["lam"] for fit in fits]
     values = f"λ = {min(used):.2g}" if min(used) == max(used) else f"λ between {min(used):.2g} and {max(used):.2g}"
-    single = f" ({_cited(_SINGLE)})" if _any_entries(fits) else ""
+    single = f" ({_SINGLE.cited})" if _any_entries(fits) else ""
     return (
         f"We fitted network automatic relevance determination (NARD; {citation}) by its {reference} algorithm, in the "
         "model Y = (U + B)X + LF + E with residual precision Ω: U is NARD's column-wise part, for inputs that drive "
@@ -228,7 +224,7 @@ def _parts(fits: Sequence[Mapping], config: Mapping) -> str:
 def _hidden(fits: Sequence[Mapping], config: Mapping) -> str:
     counts = [f"{fit['hidden']['number']} in {fit['title']}" for fit in fits]
     if config["fit"]["hidden"] == "auto":
-        return f"The number of hidden inputs was found by bi-cross-validation ({_cited(_OWEN)}): {listed(counts)}."
+        return f"The number of hidden inputs was found by bi-cross-validation ({_OWEN.cited}): {listed(counts)}."
     if not config["fit"]["hidden"]:
         return "Hidden inputs were not allowed for."
     return f"The number of hidden inputs was set beforehand: {listed(counts)}."
@@ -254,9 +250,9 @@ def _tests(fits: Sequence[Mapping], config: Mapping) -> str:
         said.append(f"{where} and input → output associations were tested by leave-one-out scores given U.")
     said.append(
         "Edges between outputs are partial correlations given all inputs and all other outputs; they were tested by "
-        f"nodewise regressions, corrected for the bias of their penalty ({_cited(_LIU)}) and for residuals that are "
+        f"nodewise regressions, corrected for the bias of their penalty ({_LIU.cited}) and for residuals that are "
         f"not normal. Each kind was selected at a false discovery rate of {config['fit']['fdr']:.3g} within each "
-        f"cohort ({_cited(_BH)})."
+        f"cohort ({_BH.cited})."
     )
     return " ".join(said)
 
@@ -297,7 +293,7 @@ def _software(config: Mapping) -> str:
     versions = software_versions()
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("nard", "snakemake"))
     return (
-        f"All steps were run by the Snakemake ({versions['snakemake']}; {_cited(_SNAKEMAKE)}) workflow of nard "
+        f"All steps were run by the Snakemake ({versions['snakemake']}; {_SNAKEMAKE.cited}) workflow of nard "
         f"{versions['nard']} with seed {config['seed']}; {packages}."
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from nard.data.ledger import dropped_lines
+from nard.data.words import dropped_lines, told
 from nard.estimator.findings import caution_text
 from nard.figures.catalogue import figures_of
 from nard.fits.hidden import HiddenInput
@@ -212,7 +212,7 @@ def _account(summary: Mapping) -> dict:
         "id": f"data-{_slug(summary['cohort'])}",
         "title": summary["title"],
         "paragraphs": [used],
-        "points": [*dropped_lines(summary["dropped"]), *summary["notes"]],
+        "points": [*dropped_lines(summary["dropped"]), *map(told, summary["notes"])],
     }
 
 

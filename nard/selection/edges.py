@@ -60,12 +60,14 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 @dataclass(frozen=True)
 class EdgeTest:
-    """Estimated precision and z of every pair of outputs, as m×m arrays, and the degrees of freedom.
+    """Estimated precision, sd of the partial correlation, and z = partial correlation/sd of every pair of outputs.
 
-    ``tails`` are the degrees of freedom of the t distribution that weighted the samples, infinite if none did.
+    These are m×m arrays. ``degrees`` are those of freedom; ``tails`` are those of the t distribution that weighted the
+    samples, infinite if none did.
     """
 
     precision: np.ndarray
+    sd: np.ndarray
     z: np.ndarray
     degrees: float
     tails: float = np.inf
@@ -83,7 +85,7 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
     """
     m = len(covariance)
     if m == 1:
-        return EdgeTest(1.0 / covariance, np.zeros((1, 1)), degrees)
+        return EdgeTest(1.0 / covariance, np.ones((1, 1)), np.zeros((1, 1)), degrees)
     sd = np.sqrt(np.diag(covariance))
     units = np.outer(sd, sd)
     S, scale, weighted = covariance / units, _scale(residuals), residuals
@@ -103,9 +105,10 @@ def edge_test(covariance: np.ndarray, degrees: float, residuals: np.ndarray) -> 
         np.fill_diagonal(S, 1.0)  # of an output without residuals, too
         fit = _Nodewise(S, lam, fit.B)
     variance = factor * fit.variance * _excess(fit.errors(weighted / scale))
-    z = fit.partial / np.sqrt(variance / degrees)
+    error = np.sqrt(variance / degrees)
+    z = -fit.partial / error
     np.fill_diagonal(z, 0.0)
-    return EdgeTest(fit.precision / units, z, degrees, nu)
+    return EdgeTest(fit.precision / units, error, z, degrees, nu)
 
 
 class _Nodewise:

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from nard.data.pathways import read_pathways
-from nard.project.check import check_cohort
-from nard.project.config import preprocessing_of, validated
+from nard.data.words import words
+from nard.project.check import check_row, checked_cohort
+from nard.project.config import cohort_files, cohort_settings, validated
 
 PATHWAYS = read_pathways()
 N = 40
@@ -31,10 +32,12 @@ def write(table, path, **options):
 def settings_of(inputs, outputs, **keys):
     """The settings of one cohort of files, as the workflow hands them to a job, and the files."""
     config = validated({"cohorts": {"TEST": {"source": "files", "inputs": inputs, "outputs": outputs, **keys}}})
-    settings = {**config["cohorts"]["TEST"], "preprocessing": preprocessing_of(config, "TEST"), "cancer": "TEST"}
-    files = {key: settings[key] for key in ("inputs", "outputs", "covariates") if settings[key]}
-    return settings, files
+    settings = cohort_settings(config, "TEST")
+    return settings, cohort_files(settings)
 
 
 def check(inputs, outputs, **keys):
-    return check_cohort("TEST", *settings_of(inputs, outputs, **keys), None, None)
+    """The row of the table of checks, what was dropped, and all facts in words."""
+    _, account = checked_cohort("TEST", *settings_of(inputs, outputs, **keys), PATHWAYS)
+    facts = [fact for key in ("dropped", "notes", "advice") for fact in account[key]]
+    return {**check_row(account), "dropped": account["dropped"], "told": [words(fact) for fact in facts]}

@@ -64,7 +64,7 @@ def messy_cohort(seed, n_patients=70, styles=None, gaps=None):
         if style == "plain":
             # The same sample twice, with equal values.
             values = pd.concat([values, values.iloc[:2]])
-        tables.append(Table(values.iloc[rng.permutation(len(values))], "made up", ("a note of the reader",)))
+        tables.append(Table(values.iloc[rng.permutation(len(values))], "made up", ({"code": "decimal commas"},)))
     if cancers:
         values = tables[1].values
         mine = rng.random(len(values)) < 0.85

@@ -9,9 +9,10 @@ from scipy import stats
 from nard.data.blocks import simulated_blocks
 from nard.data.pathways import read_pathways
 from nard.data.simulated import simulate_aging
+from nard.data.words import words
 from nard.errors import DataError
 from nard.project.check import prepare_cohort
-from nard.project.config import preprocessing_of, validated
+from nard.project.config import cohort_settings, validated
 
 N = 120
 MACRO = {"Body": ["height", "waist"], "Heart": ["sbp", "pulse wave"]}
@@ -36,16 +37,13 @@ def prepare(tmp_path):
         path = write(table, tmp_path / "people.tsv", index=False)
         entry = {"source": "files", "kind": "aging", "table": path, "id": "id", "macro": MACRO, "molecular": MOLECULAR}
         config = validated({"cohorts": {"A": {**entry, **keys, "preprocessing": options or {}}}})
-        settings = {**config["cohorts"]["A"], "preprocessing": preprocessing_of(config, "A")}
-        return prepare_cohort(settings, {"table": path}, read_pathways())
+        return prepare_cohort(cohort_settings(config, "A"), {"table": path}, read_pathways())
 
     return prepare
 
 
 def reasons(prepared, side, what):
-    return {
-        row["reason"]: row["count"] for row in prepared.ledger.dropped if row["side"] == side and row["what"] == what
-    }
+    return {words(row): row["count"] for row in prepared.ledger.dropped if row["side"] == side and row["what"] == what}
 
 
 def test_sound_people_need_nothing(prepare):

@@ -12,7 +12,7 @@ from scipy import sparse
 from nard.data.pathways import read_pathways
 from nard.data.tables import read_table
 from nard.errors import DataError
-from nard.project.check import check_cohort, prepare_cohort
+from nard.project.check import checked_cohort, prepare_cohort
 
 h5py = pytest.importorskip("h5py")
 with warnings.catch_warnings():
@@ -97,7 +97,7 @@ def test_a_cohort_in_one_file(multi):
     """Through the check and the preparation, as from two tables."""
     file, x, y = multi
     settings, files = settings_of(f"{file}#rna", f"{file}#prot")
-    assert check_cohort("TEST", settings, files, None, None)["samples"] == 40
+    assert checked_cohort("TEST", settings, files, read_pathways())[1]["n_samples"] == 40
     found, expected = (
         prepare_cohort(settings, named, read_pathways()) for named in (files, {"inputs": x, "outputs": y})
     )

@@ -14,11 +14,12 @@ from scipy import stats
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.cohort import prepare_omics
 from nard.data.features import choose_features, one_spelling, spelt, wanted_names
-from nard.data.ledger import Ledger, dropped_lines
+from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, patient, sample_type
 from nard.data.pathways import read_pathways
 from nard.data.samples import match_samples, same_samples
 from nard.data.tables import Table
+from nard.data.words import dropped_lines, told, words
 from nard.errors import DataError
 from nard.project.check import prepare_cohort
 
@@ -53,7 +54,7 @@ def drawn(n=60, columns=("a", "b", "c"), seed=0):
 
 
 def dropped(ledger, side, what):
-    return {row["reason"]: row["count"] for row in ledger.dropped if row["side"] == side and row["what"] == what}
+    return {words(row): row["count"] for row in ledger.dropped if row["side"] == side and row["what"] == what}
 
 
 # The account
@@ -65,8 +66,8 @@ def test_found_less_dropped_is_used(seed):
     prepared = prepared_at_random(seed)
     if isinstance(prepared, DataError):
         # With few samples of a type, or none without a gap, there is nothing to prepare; that is told.
-        told = ("samples are left, at least 20", "share no sample", "no feature of the")
-        assert any(text in str(prepared) for text in told)
+        causes = ("samples are left, at least 20", "share no sample", "no feature of the")
+        assert any(text in str(prepared) for text in causes)
         return
     ledger = prepared.ledger
     for side, table, values in zip(SIDES, (cohort.inputs, cohort.outputs), (prepared.X, prepared.Y), strict=True):
@@ -84,8 +85,10 @@ def test_found_less_dropped_is_used(seed):
     for row in ledger.dropped:
         assert row["count"] > 0
         assert len(row["names"]) == min(row["count"], 20)
-        assert row["reason"]
     summary = json.loads(json.dumps(ledger.summary()))
+    # What is read from a file is told as what was never written.
+    assert dropped_lines(summary["dropped"], 4) == dropped_lines(ledger.dropped, 4)
+    assert list(map(told, summary["notes"])) == list(map(told, ledger.notes))
     assert summary["outputs"]["samples"]["used"] == len(prepared.Y)
 
 
@@ -137,17 +140,20 @@ def test_the_tables_are_left_as_they_are():
 def test_words_of_the_account():
     ledger = Ledger()
     ledger.find("inputs", 10, 5)
-    ledger.drop("inputs", "samples", [], "never told")
-    ledger.drop("inputs", "samples", ["b", "a"], "too old")
-    ledger.drop("outputs", "samples", ["b", "a"], "too old")
-    ledger.drop("inputs", "features", ["x"], "odd ({})")
+    ledger.drop("inputs", "samples", [], "aliquot")
+    ledger.drop("inputs", "samples", ["b", "a"], "filter", filter="age ({}) < {0}")
+    ledger.drop("outputs", "samples", ["b", "a"], "filter", filter="age ({}) < {0}")
+    ledger.drop("inputs", "features", ["x"], "few values", limit=0.2)
     assert ledger.used("inputs", "samples") == 8
     assert ledger.used("inputs", "features") == 4
     assert dropped_lines(ledger.dropped) == [
-        "2 samples (inputs and outputs) left out: too old",
-        "1 feature (inputs) left out: odd ({})",
+        "2 samples (inputs and outputs) left out: filter: age ({}) < {0}",
+        "1 feature (inputs) left out: more than 20% of the values missing",
     ]
-    assert dropped_lines(ledger.dropped, n_names=1)[0].endswith("too old (a, …)")
+    assert dropped_lines(ledger.dropped, n_names=1)[0].endswith("< {0} (a, …)")
+    assert ledger.dropped[2] == (
+        {"code": "few values", "side": "inputs", "what": "features", "count": 1, "limit": 0.2, "names": ["x"]}
+    )
 
 
 # What must not matter
@@ -243,11 +249,11 @@ def test_auto_takes_logarithms_of_raw_data_only(smallest, largest, raw):
     found = logged(values, "auto", "inputs", "mrna.tsv", ledger)
     expected = np.log2(values + 1) if raw else values
     pd.testing.assert_frame_equal(found, expected)
-    assert any("log2" in note for note in ledger.notes) == raw
+    assert any("log2" in note for note in map(told, ledger.notes)) == raw
     # What was decided by itself is told; what was decided against the looks, too.
     ledger = Ledger()
     pd.testing.assert_frame_equal(logged(values, False, "inputs", "mrna.tsv", ledger), values)
-    assert any("look like raw counts" in note for note in ledger.notes) == raw
+    assert any("look like raw counts" in note for note in map(told, ledger.notes)) == raw
 
 
 def test_logarithms_on_demand():
@@ -286,7 +292,7 @@ def test_winsorising_clips_at_five_robust_standard_deviations():
         assert (found[name] == values[name])[inside].all()
         np.testing.assert_allclose(np.abs(found[name] - centre)[~inside], reach)
     assert int((found != values).to_numpy().sum()) == 3
-    assert ledger.notes == ["inputs: 3 outliers (0.99%) pulled in to five robust standard deviations"]
+    assert list(map(told, ledger.notes)) == ["inputs: 3 outliers (0.99%) pulled in to five robust standard deviations"]
 
 
 def test_sound_data_have_no_outliers():
@@ -323,7 +329,7 @@ def test_residuals_are_orthogonal_to_covariates(seed):
     fitted = values - found
     projected = design @ np.linalg.pinv(design) @ fitted
     np.testing.assert_allclose(projected, fitted, atol=1e-8)
-    assert ledger.notes == ["inputs: adjusted for age, sex, batch, score"]
+    assert list(map(told, ledger.notes)) == ["inputs: adjusted for age, sex, batch, score"]
 
 
 def test_units_of_covariates_do_not_matter():
@@ -376,7 +382,7 @@ def test_missing_values_are_filled_in_and_counted(seed):
     for how in ("median", "knn"):
         ledger = Ledger()
         found = fill_missing(values, how, "outputs", ledger)
-        assert f"outputs: {gaps.sum()} missing values ({gaps.mean():.2%}) filled in ({how})" in ledger.notes
+        assert f"outputs: {gaps.sum()} missing values ({gaps.mean():.2%}) filled in ({how})" in map(told, ledger.notes)
         assert not found.isna().to_numpy().any()
         np.testing.assert_array_equal(found.to_numpy()[~gaps], whole.to_numpy()[~gaps])
         if how == "median":
@@ -510,7 +516,7 @@ def test_names_from_a_file_are_spelt_as_in_the_data(tmp_path):
     prepared = prepare_omics((Table(mrna, "", ()), Table(rppa, "", ())), FILES, read_pathways(), choices)
     assert list(prepared.Y) == ["4EBP1PS65", "BAX", "BAK"]
     assert list(prepared.X) == ["TP53", "MRE11A", "EGFR"]
-    assert any("outputs: 1 asked for but not in the file: NOSUCH" in note for note in prepared.ledger.notes)
+    assert any("outputs: 1 asked for but not in the file: NOSUCH" in note for note in map(told, prepared.ledger.notes))
 
 
 @pytest.mark.parametrize("genes", ["all", 4])
@@ -565,7 +571,7 @@ def test_absent_features_are_told_with_the_nearest():
     ledger = Ledger()
     found = choose_features(drawn(5, ["CDKN1B", "TP53"]), ["TP53", "CDKN1BB", "XYZ", "TP53"], "inputs", "f", ledger)
     assert list(found) == ["TP53"]
-    assert ledger.notes == ["inputs: 2 asked for but not in the file: CDKN1BB (nearest: CDKN1B), XYZ"]
+    assert list(map(told, ledger.notes)) == ["inputs: 2 asked for but not in the file: CDKN1BB (nearest: CDKN1B), XYZ"]
     assert dropped(ledger, "inputs", "features") == {"not among the features asked for": 1}
     with pytest.raises(
         DataError, match=r"(?s)mrna.tsv: none of the 2 inputs asked for.*asked for: A, B.*found: CDKN1B"
@@ -646,7 +652,7 @@ def test_a_table_without_types_is_matched_by_patient():
     samples, of_inputs, _, ledger = matched(inputs, patients)
     assert samples == patients[:4]
     assert of_inputs == [0, 1, 2, 3]
-    assert any("outputs: barcodes end at the patient" in note for note in ledger.notes)
+    assert any("outputs: barcodes end at the patient" in note for note in map(told, ledger.notes))
     assert matched(patients, patients)[0] == patients
 
 
@@ -789,7 +795,7 @@ def test_covariates_that_contradict_each_other_are_not_passed_over():
         prepared = _prepared_with_covariates(cohort, pd.concat([table, other]), adjust=["age"], max_missing=0.1)
     except DataError:
         return
-    assert any("covariates" in note for note in prepared.ledger.notes)
+    assert any("covariates" in note for note in map(told, prepared.ledger.notes))
 
 
 def test_one_stray_row_of_covariates_does_not_lose_all_samples():
@@ -811,7 +817,7 @@ def test_too_few_samples_are_told_with_what_was_dropped():
         prepare_omics(tables, FILES, read_pathways(), options())
     prepared = prepare_omics((tables[0], Table(rppa[:20], "", ())), FILES, read_pathways(), options())
     assert len(prepared.X) == 20
-    assert any("only 20 samples" in note for note in prepared.ledger.notes)
+    assert any("only 20 samples" in note for note in map(told, prepared.ledger.notes))
 
 
 @pytest.mark.parametrize("outliers", ["winsorise", "rank_normal", "none"])

@@ -15,7 +15,7 @@ from nard.data.simulated import simulate_aging, simulate_omics
 from nard.errors import DataError
 from nard.files import write_tsv
 from nard.project.check import prepare_cohort
-from nard.project.config import load_config, preprocessing_of, validated
+from nard.project.config import cohort_settings, load_config, validated
 
 PATHWAYS = read_pathways()
 CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
@@ -95,8 +95,7 @@ def test_shapes_of_the_paper(cohort, tmp_path):
     files = {side: str(tmp_path / f"{side}.tsv.gz") for side in raw.tables}
     for side, table in raw.tables.items():
         write_tsv(table, files[side], index=True)
-    settings = {**entry, "preprocessing": preprocessing_of(config, cohort)}
-    prepared = prepare_cohort(settings, files, PATHWAYS)
+    prepared = prepare_cohort(cohort_settings(config, cohort), files, PATHWAYS)
     assert (*prepared.X.shape, prepared.Y.shape[1]) == PAPER[cohort]
     assert prepared.X.index.equals(prepared.Y.index)
     for side, values in (("inputs", prepared.X), ("outputs", prepared.Y)):

@@ -18,6 +18,7 @@ from nard.data import sheets, tables
 from nard.data.sheets import read_frame, read_sheet
 from nard.data.tables import OrientationError, read_pair, read_table
 from nard.data.unpacking import read_text
+from nard.data.words import words
 from nard.errors import DataError
 
 A, B, C = "TCGA-AA-3521-01", "TCGA-AA-3522-01", "TCGA-A6-2671-11"
@@ -51,6 +52,10 @@ def write(tmp_path):
     return write
 
 
+def notes_of(table):
+    return tuple(map(words, table.notes))
+
+
 def check(table, layout, rows):
     """The table is of this layout and holds these rows: sample, values by feature."""
     assert table.layout.startswith(layout)
@@ -80,7 +85,7 @@ def test_tcpa(write):
         check(table, "TCPA level 4 (samples × antibodies)", rows)
         assert table.cancers.index.equals(table.values.index)
         assert table.cancers.tolist() == ["COAD", None]
-        assert "left out: Cancer_Type, Sample_Type, SetID" in table.notes[0]
+        assert "left out: Cancer_Type, Sample_Type, SetID" in notes_of(table)[0]
 
 
 def test_pancanatlas(write):
@@ -107,7 +112,7 @@ def test_cbioportal_mrna(write, samples):
     ids = {a: {"7157": 1.0, "1": 9.0}, b: {"7157": 2.0, "1": 9.0}}
     both = write(f"Hugo_Symbol\tEntrez_Gene_Id\t{a}\t{b}\nTP53\t7157\t1\t2\n\t1\t9\t9\nNA\t2\t9\t9\nAKT1\t207\t3\t4\n")
     check(read_table(both), "cBioPortal (genes × samples)", rows)
-    assert read_table(both).notes == ("2 feature(s) without a name or symbol dropped",)
+    assert notes_of(read_table(both)) == ("2 feature(s) without a name or symbol dropped",)
     swapped = write(f"Entrez_Gene_Id\tHugo_Symbol\t{a}\t{b}\n7157\tTP53\t1\t2\n207\tAKT1\t3\t4\n")
     check(read_table(swapped), "cBioPortal", rows)
     check(read_table(write(f"Hugo_Symbol\t{a}\t{b}\nTP53\t1\t2\nAKT1\t3\t4\n")), "cBioPortal", rows)
@@ -123,7 +128,7 @@ def test_firehose_mrna(write):
     assert table.layout == "Firehose (features × samples)"
     assert table.values.columns.tolist() == ["TP53", "SLC35E2", "SLC35E2"]
     assert table.values.loc[B].tolist() == [2, 4, 6]
-    assert table.notes[-1] == "1 feature(s) without a name or symbol dropped"
+    assert notes_of(table)[-1] == "1 feature(s) without a name or symbol dropped"
 
 
 def test_firehose_with_several_columns_per_sample(write):
@@ -133,7 +138,7 @@ def test_firehose_with_several_columns_per_sample(write):
         "TP53|7157\t10\t1e-6\tuc1.1,uc2.1\t20\t2e-6\tuc1.1\n"
     )
     check(read_table(path), "Firehose", {A: {"TP53": 10}, B: {"TP53": 20}})
-    assert "'raw_count' was taken" in read_table(path).notes[0]
+    assert "'raw_count' was taken" in notes_of(read_table(path))[0]
 
 
 def test_firehose_rppa(write):
@@ -181,7 +186,7 @@ def test_gdc_rppa_folder(write, tmp_path):
         "mine": {"1433BETA": 1.5, "AKT_pS473": nan, "ATM": 2.0},
     }
     check(table, "GDC RPPA, one file per sample", rows)
-    assert table.notes == ("1 other file(s) in the folder skipped: 'MANIFEST.txt'",)
+    assert notes_of(table) == ("1 other file(s) in the folder skipped: 'MANIFEST.txt'",)
     check(read_table(tmp_path / "x" / "y" / "mine.tsv.gz"), "GDC RPPA", {"mine": {"1433BETA": 1.5, "ATM": 2.0}})
 
 
@@ -197,7 +202,7 @@ def test_gdc_star_counts(write, tmp_path):
         "GDC STAR counts",
         {"0b1c": {"TP53": 1.25, "Y_RNA": 2.5}, "tcga.aa.3521.01a": {"TP53": 0.03, "Y_RNA": 2.5}},
     )
-    assert table.notes == (
+    assert notes_of(table) == (
         "1 comment line(s) skipped",
         "2 feature(s) without a name or symbol dropped",
         "1 repeated name(s) joined by the sum",
@@ -259,10 +264,10 @@ def test_encodings(write):
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         table = read_table(write(text, encoding=encoding))
         assert table.values.columns.tolist() == ["β-catenin"]
-        assert bool(table.notes) == (encoding == "utf-16")
+        assert bool(notes_of(table)) == (encoding == "utf-16")
     latin = read_table(write(f"id,Größe\n{A},1\n", encoding="latin-1"))
     assert latin.values.columns.tolist() == ["Größe"]
-    assert "Latin-1" in latin.notes[0]
+    assert "Latin-1" in notes_of(latin)[0]
 
 
 # Orientation
@@ -479,7 +484,7 @@ def test_folders_without_samples(write, tmp_path):
 def test_a_header_that_begins_with_a_hash(write, start):
     path = write(f"{start},x,y\n{A},1,2\n{B},3,NA\n")
     check(read_table(path), "plain table (samples", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": np.nan}})
-    assert any("taken as the header, although it begins with #" in note for note in read_table(path).notes)
+    assert any("taken as the header, although it begins with #" in note for note in notes_of(read_table(path)))
     frame = read_frame(write(f"{start},sex,age\n{A},f,60\n{B},,61\n"))
     assert frame.columns.tolist() == ["IID", "sex", "age"]
     assert frame["sex"].tolist() == ["f", None]
@@ -489,7 +494,7 @@ def test_a_header_that_begins_with_a_hash(write, start):
 def test_a_comment_is_no_header(write, comment):
     path = write(f"{comment}\nid,x,y\n{A},1,2\n{B},3,4\n")
     check(read_table(path), "plain table (samples", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}})
-    assert read_table(path).notes == ("1 comment line(s) skipped",)
+    assert notes_of(read_table(path)) == ("1 comment line(s) skipped",)
 
 
 @pytest.mark.parametrize("line", [f"{A},0.5,2", f"{A},2,2", f"{A},NA,2", f"# x\n{A},-1,2", f'{A},"0,5",1e3'])

@@ -113,6 +113,7 @@ def _synthetic(inputs, outputs, chosen, seed):
     z = rng.uniform(-1, 1, len(a))
     z[chosen] = rng.choice([-1, 1], len(chosen)) * rng.uniform(6, 14, len(chosen))
     edges = pd.DataFrame({"source": names[a], "target": names[b], "partial_correlation": z / np.hypot(20, z), "z": z})
+    edges["sd"] = 1 / np.hypot(20, z)
     weights = rng.normal(0, 0.3, len(inputs) * 20)
     pairs = {"feature": np.repeat(inputs, 20), "target": np.tile(names[:20], len(inputs))}
     associations = pd.DataFrame({**pairs, "weight": weights, "sd": 0.1, "z": weights / 0.1})
@@ -123,7 +124,8 @@ def _synthetic(inputs, outputs, chosen, seed):
 
 
 def _decided(table):
-    table["pvalue"] = two_sided(table["z"], 400)
+    table["degrees"] = 400.0
+    table["pvalue"] = two_sided(table["z"], table["degrees"])
     table["qvalue"] = qvalues(table["pvalue"].to_numpy())
     table["selected"] = table["qvalue"] <= 0.05
     return table.sort_values("pvalue", kind="stable", ignore_index=True)

@@ -60,16 +60,27 @@ def test_intervals_of_weights_cover_the_truth():
 
 
 def test_a_method_without_tests_has_no_intervals_unless_it_has_a_posterior(fitted):
-    bare = fitted.associations.assign(z=np.nan, pvalue=np.nan, qvalue=np.nan)
+    bare = fitted.associations.assign(degrees=np.nan, z=np.nan, pvalue=np.nan, qvalue=np.nan)
     posterior = association_intervals(bare)
     assert np.allclose((posterior["upper"] - posterior["lower"]) / bare["sd"], 2 * 1.959964)
     assert association_intervals(bare.assign(sd=np.nan)).isna().all(axis=None)
-    assert edge_intervals(fitted.edges.assign(z=np.nan, pvalue=np.nan)).isna().all(axis=None)
+    assert edge_intervals(fitted.edges.assign(sd=np.nan, degrees=np.nan)).isna().all(axis=None)
 
 
 def test_an_interval_never_leaves_the_range_of_a_correlation(fitted):
-    bounds = edge_intervals(fitted.edges.assign(z=fitted.edges["z"] / 10))
+    bounds = edge_intervals(fitted.edges.assign(sd=fitted.edges["sd"] * 10))
     assert bounds.abs().max(axis=None) == 1.0
+
+
+def test_intervals_by_hand():
+    """With 10 degrees of freedom 95 % of Student's t lie within ±2.228139."""
+    table = pd.DataFrame({"weight": [1.0, -0.5], "partial_correlation": [0.9, -0.5], "sd": [0.1, 0.2], "degrees": 10.0})
+    half = 2.228139 * table["sd"]
+    found = association_intervals(table)
+    np.testing.assert_allclose(found, np.column_stack([table["weight"] - half, table["weight"] + half]), rtol=1e-6)
+    np.testing.assert_allclose(
+        edge_intervals(table), [[0.9 - half[0], 1.0], [-0.5 - half[1], -0.5 + half[1]]], rtol=1e-6
+    )
 
 
 def test_every_selected_finding_is_listed_and_the_next_ones_up_to_the_cap():

@@ -165,7 +165,8 @@ def test_estimates_by_hand():
     partial = -(covariance_of_errors / left + 2 * beta)
     S = np.array([[1.0, r], [r, 1.0]]) * np.outer(sd, sd)
     test = edge_test(S, n, np.zeros((50, 2)))
-    assert test.z[0, 1] == pytest.approx(partial * np.sqrt(n / (1 + beta**2)), rel=1e-6)
+    assert test.sd[0, 1] == pytest.approx(np.sqrt((1 + beta**2) / n), rel=1e-6)
+    assert test.z[0, 1] == pytest.approx(-partial / test.sd[0, 1])
     np.testing.assert_allclose(test.precision * np.outer(sd, sd), np.array([[1, partial], [partial, 1]]) / left)
 
 

@@ -27,6 +27,10 @@ def test_every_rule_has_memory_time_and_threads():
             assert re.search(line, text, re.M), (name, line)
 
 
+def test_raw_files_are_read_by_one_rule():
+    assert [name for name, text in rules().items() if "raw_files" in text or "named_files" in text] == ["prepare"]
+
+
 def test_the_slurm_profile_takes_the_place_of_the_default_one():
     default, slurm = (
         yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text()) for name in ("default", "slurm")

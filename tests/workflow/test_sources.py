@@ -1,6 +1,7 @@
 """Real files by config alone, downloads from a mirror, and a cohort that lacks a file."""
 
 import json
+import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -60,6 +61,39 @@ def test_a_cancer_from_a_mirror(mirror, intranet, tmp_path, monkeypatch, scheme)
     done = run(work, "resources/xena/BRCA/HiSeqV2.gz", check=False)
     assert done.returncode != 0
     assert "HiSeqV2.gz.sha256" in done.stdout + done.stderr
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A sound cohort of files, and two that lack one."""
+    mrna, rppa = (write(table, tmp_path / name) for table, name in zip(raw_tables(), ("x.tsv", "y.tsv"), strict=True))
+    cohorts = {
+        "BAD1": {"source": "files", "inputs": mrna, "outputs": str(tmp_path / "none.tsv")},
+        "GOOD": {"source": "files", "inputs": mrna, "outputs": rppa},
+        "BAD2": {"source": "files", "inputs": str(tmp_path / "nothing.tsv"), "outputs": rppa},
+    }
+    fit = {"lam": 0.1, "relevance": "inputs", "hidden": 0}
+    config = {"cohorts": cohorts, "methods": ["sequential"], "fit": fit, "use_pathways": ["Apoptosis"]}
+    work = tmp_path / "work"
+    write_config(work, config)
+    return work
+
+
+def test_every_cohort_is_prepared_by_one_job(files):
+    """The check is about what that job found, and test_resources.py sees to it that no other one reads the files."""
+    for targets in (["all", "check"], ["check"]):
+        done = run(files, "--dry-run", *targets)
+        assert re.search("^prepare +3$", done.stdout + done.stderr, re.M)
+
+
+def test_all_mistakes_are_told_before_any_fit_and_sound_cohorts_finish(files):
+    targets = [f"results/{cohort}/sequential/edges.tsv" for cohort in ("BAD1", "GOOD", "BAD2")]
+    done = run(files, "--keep-going", *targets, cores=1, check=False)
+    assert done.returncode != 0
+    for mistake in ("cohort BAD1:", "cohorts.BAD1.outputs", "none.tsv", "cohort BAD2:", "nothing.tsv"):
+        assert mistake in done.stderr
+        assert done.stderr.index(mistake) < done.stderr.index("Fitting sequential to GOOD")
+    assert [(files / target).exists() for target in targets] == [False, True, False]
 
 
 @needs_real_data

@@ -14,10 +14,10 @@ sys.path.insert(0, REPOSITORY)
 
 from nard.project.config import (
     cohort_files,
+    cohort_settings,
     entry_of,
     methods_of,
     of_kind,
-    preprocessing_of,
     read_yaml,
     validated,
     without_secrets,
@@ -42,13 +42,14 @@ def default_config():
 
 def checked(config, files):
     """The config, merged from the files, with its defaults; all mistakes are told at once, before anything runs."""
+    global known_pathways
     try:
         for path in files:
             read_yaml(path)
         config = validated(config, ", ".join(map(str, files)) or "config")
-        pathways = read_pathways(config["pathways"])
+        known_pathways = read_pathways(config["pathways"])
         if config["use_pathways"]:
-            pathways.restricted(config["use_pathways"])
+            known_pathways.restricted(config["use_pathways"])
     except DataError as error:
         raise WorkflowError(str(error))
     return config
@@ -81,13 +82,13 @@ def simulated(config):
 
 def named_files(wildcards):
     """Where a cohort's raw data are or will be, by the config key that names them."""
-    cohort = config["cohorts"][wildcards.cohort]
+    cohort = settings_of(wildcards)
     if cohort["source"] == "files":
         return cohort_files(cohort)
     if cohort["source"] == "simulated":
         keys = ["table"] if cohort["kind"] == "aging" else ["inputs", "outputs"]
         return {key: f"resources/simulated/{wildcards.cohort}/{key}.tsv.gz" for key in keys}
-    folder = f"resources/xena/{cohort['cancer'] or wildcards.cohort}"
+    folder = f"resources/xena/{cohort['cancer']}"
     files = {"inputs": f"{folder}/HiSeqV2.gz", "outputs": f"{folder}/{cohort['protein_dataset']}.gz"}
     if cohort["covariates"]:
         files["covariates"] = cohort["covariates"]
@@ -95,19 +96,14 @@ def named_files(wildcards):
 
 
 def raw_files(wildcards):
-    """Files that a job can depend on: a user's file that is not there is left to the check, which says what to do."""
+    """Files that a job can depend on: a user's file that is not there is left to its job, which says what to do."""
     own = config["cohorts"][wildcards.cohort]["source"] == "files"
     files = {key: split_part(path)[0] for key, path in named_files(wildcards).items()}
     return {key: path for key, path in files.items() if not own or os.path.exists(path)}
 
 
-def cohort_settings(wildcards):
-    """What the config says of a cohort: its entry, and its preparation."""
-    cohort = dict(config["cohorts"][wildcards.cohort])
-    cohort["preprocessing"] = preprocessing_of(config, wildcards.cohort)
-    cohort["cancer"] = cohort["cancer"] or wildcards.cohort
-    cohort["title"] = cohort["title"] or wildcards.cohort
-    return cohort
+def settings_of(wildcards):
+    return cohort_settings(config, wildcards.cohort)
 
 
 def download_url(wildcards):
@@ -116,8 +112,8 @@ def download_url(wildcards):
 
 def download_sum(wildcards):
     """The checksum that the config gives for a file, if any."""
-    for name, cohort in config["cohorts"].items():
-        if cohort["source"] == "xena" and (cohort["cancer"] or name) == wildcards.cancer:
+    for cohort in (cohort_settings(config, name) for name in config["cohorts"]):
+        if cohort["source"] == "xena" and cohort["cancer"] == wildcards.cancer:
             return cohort["sha256"].get(wildcards.dataset)
 
 

@@ -1,4 +1,4 @@
-# Raw data, their check, and the X and Y made from them.
+# Raw data, the X and Y made from them, and what that found out about them.
 
 
 rule simulate_omics:
@@ -21,7 +21,7 @@ rule simulate_omics:
         mem_mb=small_memory,
         runtime=short_minutes,
     params:
-        settings=cohort_settings,
+        settings=settings_of,
         seed=config["seed"],
         pathways=config["pathways"],
         use_pathways=config["use_pathways"],
@@ -50,7 +50,7 @@ rule simulate_aging:
         mem_mb=small_memory,
         runtime=short_minutes,
     params:
-        settings=cohort_settings,
+        settings=settings_of,
         seed=config["seed"],
     message:
         "Simulating the cohort {wildcards.cohort}"
@@ -86,16 +86,20 @@ rule download:
         "../../scripts/download.py"
 
 
-rule check_cohort:
+rule prepare:
     input:
         unpack(raw_files),
     output:
-        "results/{cohort}/data/check.json",
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        groups="results/{cohort}/data/groups.tsv",
+        age="results/{cohort}/data/age.tsv",
+        summary="results/{cohort}/data/summary.json",
     log:
-        "results/logs/check_cohort/{cohort}.log",
+        "results/logs/prepare/{cohort}.log",
     benchmark:
-        "results/benchmarks/check_cohort/{cohort}.tsv"
-    # Checks, and what they need, go first, so that a mistake is told before any fit has begun.
+        "results/benchmarks/prepare/{cohort}.tsv"
+    # Preparations, and what they need, go first, so that a mistake is told before any fit has begun.
     priority: 100
     conda:
         "../../envs/nard.yaml"
@@ -104,19 +108,19 @@ rule check_cohort:
         mem_mb=prepare_memory,
         runtime=short_minutes,
     params:
-        settings=cohort_settings,
+        settings=settings_of,
         files=named_files,
         pathways=config["pathways"],
         use_pathways=config["use_pathways"],
     message:
-        "Checking the files of {wildcards.cohort}"
+        "Checking the files of {wildcards.cohort} and preparing X and Y"
     script:
-        "../../scripts/check_cohort.py"
+        "../../scripts/prepare.py"
 
 
 rule check:
     input:
-        expand("results/{cohort}/data/check.json", cohort=config["cohorts"]),
+        expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
     output:
         "results/check.tsv",
     log:
@@ -135,37 +139,6 @@ rule check:
         fit=config["fit"],
         memory=config["memory"],
     message:
-        "What the checks of all cohorts found"
+        "What the preparation of all cohorts found"
     script:
         "../../scripts/check.py"
-
-
-rule prepare:
-    input:
-        unpack(raw_files),
-        check="results/{cohort}/data/check.json",
-    output:
-        X="results/{cohort}/data/X.tsv.gz",
-        Y="results/{cohort}/data/Y.tsv.gz",
-        groups="results/{cohort}/data/groups.tsv",
-        age="results/{cohort}/data/age.tsv",
-        summary="results/{cohort}/data/summary.json",
-    log:
-        "results/logs/prepare/{cohort}.log",
-    benchmark:
-        "results/benchmarks/prepare/{cohort}.tsv"
-    conda:
-        "../../envs/nard.yaml"
-    threads: 1
-    resources:
-        mem_mb=prepare_memory,
-        runtime=short_minutes,
-    params:
-        settings=cohort_settings,
-        files=named_files,
-        pathways=config["pathways"],
-        use_pathways=config["use_pathways"],
-    message:
-        "Preparing X and Y of {wildcards.cohort}"
-    script:
-        "../../scripts/prepare.py"
