@@ -308,9 +308,11 @@ def test_check_goes_on_after_an_error(config, capsys):
     assert "none.tsv" in result.err
 
 
-def test_check_as_json(config, capsys):
+def test_check_as_json(config, tmp_path, capsys):
     found = json.loads(said(capsys, "check", config("BAD", "GOOD", "SIM"), "--json", code=1).out)
-    assert [row["cohort"] for row in found["cohorts"]] == ["GOOD"]
+    [account] = found["cohorts"]
+    assert (account["cohort"], account["n_samples"], account["notes"][0]["code"]) == ("GOOD", N, "read")
+    assert {path.name for path in tmp_path.iterdir()} == {"config.yaml", "x.tsv", "y.tsv"}  # nothing is written
     assert found["checked_later"] == ["SIM"]
     assert "none.tsv" in found["errors"][0]
 

@@ -151,6 +151,14 @@ def test_a_cohort_overrides_single_keys():
     assert found["preprocessing"]["impute"] == "knn"
 
 
+def test_a_cohort_without_cancer_or_title_is_called_by_its_name():
+    named = {"source": "xena", "cancer": "KIRC", "title": "Kidney"}
+    found = validated({"cohorts": {"LUAD": {"source": "xena"}, "K": named}})
+    settings = {name: cohort_settings(found, name) for name in found["cohorts"]}
+    assert [(one["cancer"], one["title"]) for one in settings.values()] == [("LUAD", "LUAD"), ("KIRC", "Kidney")]
+    assert found["cohorts"]["LUAD"]["cancer"] is None
+
+
 def test_simulated_aging_has_its_columns():
     found = validated(with_cohort(kind="aging"))["cohorts"]["A"]
     assert {key: found[key] for key in ("macro", "molecular")} == simulated_blocks()

@@ -14,7 +14,7 @@ from nard.data.pathways import Pathways
 from nard.data.samples import same_samples
 from nard.data.sheets import read_frame
 from nard.data.tables import Table
-from nard.data.words import words
+from nard.data.words import with_words, words
 from nard.errors import DataError
 
 __all__ = ["described", "look_at_covariates", "look_at_pair"]
@@ -43,7 +43,7 @@ def _look_at(table: Table, members: list[str], key) -> dict:
     known = {key(str(name)) for name in table.values.columns}
     return {
         "layout": table.layout,
-        "notes": list(table.notes),
+        "notes": with_words(table.notes),
         "n_samples": len(table.values),
         "n_features": table.values.shape[1],
         "missing": float(np.isnan(values).mean()),
