@@ -144,7 +144,7 @@ def test_fit_writes_the_files_of_a_fit(demo):
 def test_fit_of_entries_and_hidden_inputs(demo, tables, tmp_path, capsys):
     settings = ["--lam", "0.1", "--relevance", "entries", "--hidden", "2"]
     fit = json.loads(said(capsys, "fit", *tables, "-o", tmp_path / "out", *settings, "--json").out)
-    assert fit["tuned"] == {"lam": 0.1, "relevance": "entries", "hidden": 2}
+    assert fit["tuned"] == {"lam": 0.1, "relevance": "entries", "hidden": 2, "tails": None}
     assert fit["tested"] == {"relevance": "entries", "hidden": 2}
     assert fit["hidden"] == {"number": 2}
     hidden = read_tsv(tmp_path / "out" / "hidden.tsv")

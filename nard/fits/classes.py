@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 from nard.errors import DataError
 
@@ -42,17 +43,15 @@ def load_class(path: str) -> type:
     return found
 
 
-def _module(place: str):
+def _module(place: str) -> ModuleType:
     if is_file(place) and not Path(place).is_file():
         raise DataError(f"there is no file {place} in {Path.cwd()}.")
     try:
         if not is_file(place):
             return import_module(place)
-        spec = spec_from_file_location(place, place)
-        if spec is None or spec.loader is None:
-            raise ImportError("no Python file")
-        module = sys.modules[place] = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = sys.modules[place] = ModuleType(place)
+        module.__file__ = place
+        SourceFileLoader(place, place).exec_module(module)
     # Whatever a user's module does wrong, it is to be told with the other mistakes of the config.
     except Exception as error:
         raise DataError(f"{place} cannot be imported: {type(error).__name__}: {error}") from error
