@@ -1,6 +1,7 @@
 """The rooms of the package, in the order in which they may know each other."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,16 @@ def test_the_package_is_imported_at_once():
     """What takes long to import is imported by what needs it."""
     code = f"import sys, nard; print(*({HEAVY!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/extending.md"])
+def test_files_that_a_page_names_are_there(page):
+    root = PACKAGE.parent
+    named = set(
+        re.findall(r"`((?:nard|scripts|workflow|docs|tests|config)/[\w./-]*)`", (root / page).read_text("utf-8"))
+    )
+    assert len(named) > 1
+    assert [name for name in sorted(named) if not (root / name).exists()] == []
 
 
 def test_a_colour_needs_no_drawing():
