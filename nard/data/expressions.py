@@ -13,6 +13,8 @@ from nard.errors import DataError
 
 __all__ = ["rows_where"]
 
+_TOO_DEEP = "it is nested too deeply"
+
 _COMPARISONS = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -43,8 +45,11 @@ def rows_where(table: pd.DataFrame, expression: str) -> np.ndarray:
     except (SyntaxError, ValueError) as error:
         raise _complaint(expression, f"it cannot be parsed ({error.args[0]})") from None
     except (RecursionError, MemoryError):
-        raise _complaint(expression, "it is nested too deeply") from None
-    true, _ = _Filter(table, expression, names).truth(tree)
+        raise _complaint(expression, _TOO_DEEP) from None
+    try:
+        true, _ = _Filter(table, expression, names).truth(tree)
+    except RecursionError:  # newer versions of Python parse what they cannot evaluate
+        raise _complaint(expression, _TOO_DEEP) from None
     return np.asarray(true)
 
 
