@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, validate_data
 from nard.algorithms import VARIANTS, Data
 from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
-from nard.algorithms.joint import fit_joint, prediction, prepare
+from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction, prepare
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
 from nard.estimator.kernels import make_feature_map
@@ -265,10 +265,11 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
             parts, lams, tails = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
-            joint = {
-                each: fit_joint(
-                    models[each],
-                    lams[each],
+
+            def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, Preparation, JointFit]:
+                joint = fit_joint(
+                    preparation,
+                    lam,
                     alpha_prior,
                     cov_prior,
                     self.method,
@@ -276,18 +277,20 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                     watch=watch,
                     **options,
                 )
-                for each in dict.fromkeys((parts, tested))
-            }
+                shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
+                return shown, preparation, joint
+
+            to_test = models[tested]
+            if tested.entries and tested.hidden:
+                to_test = self._prepared(data, cov_prior, settings, watch, tested.name, self.hidden, to_test=True)
+            predicts = fitted(models[parts], lams[parts])
+            tests = predicts if to_test is models[parts] else fitted(to_test, lams[tested])
             watch.stage("NARD: tests")
-            shown = {
-                each: prediction(models[each], data, one.problem, one.state, one.entries) for each, one in joint.items()
-            }
-            self._keep_model(replace(shown[parts], tails=tails), models[parts], joint[parts], parts)
-            self._keep_findings(data, shown[tested], models[tested], joint[tested], tested)
+            self._keep_model(*predicts, parts, tails)
+            self._keep_findings(data, *tests, tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
-            edges = parts if parts.inputs and parts.hidden == tested.hidden else tested
-            self._keep_network(shown[edges], models[edges], joint[edges])
-            fit = joint[parts].fit
+            self._keep_network(*(predicts if parts.inputs and parts.hidden == to_test.n_hidden else tests))
+            fit = predicts[2].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
             remedy = "fit again to go on to the end" if watch.stopped else "raise max_iter or tol"
@@ -491,11 +494,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
         return np.inf if paper else None
 
+    @staticmethod
+    def _prepared(data, cov_prior, settings, watch, relevance, hidden, to_test=False):
+        inputs, entries = _RELEVANCE[relevance]
+        return prepare(data, cov_prior, inputs, entries, hidden, fixed_rng(), settings.own, watch, to_test)
+
     def _models(self, data, cov_prior, settings, watch):
         """The models to try, prepared; those of them that may predict, and the one under which findings are tested."""
 
         def prepared(relevance, hidden):
-            found = prepare(data, cov_prior, *_RELEVANCE[relevance], hidden, fixed_rng(), settings.own, watch)
+            found = self._prepared(data, cov_prior, settings, watch, relevance, hidden)
             return Parts(*_RELEVANCE[relevance], found.n_hidden), found
 
         def several(relevance, *numbers):
@@ -564,10 +572,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         tails = np.inf if settings.tails is None else settings.tails
         return chosen, lams, scored[chosen].tails if scored else tails
 
-    def _keep_model(self, shown, preparation, joint, parts):
+    def _keep_model(self, shown, preparation, joint, parts, tails):
         """What predicts, in the units of the data."""
         state, scaler = joint.state, self._scaler
-        self._prediction = shown
+        self._prediction = replace(shown, tails=tails)
         units = scaler.y_scale / scaler.x_scale[:, None]
         self.input_coef_ = (self._prediction.inputs * units).T
         self.entry_coef_ = (self._prediction.entries * units).T
@@ -575,7 +583,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
-        self.tails_ = float(shown.tails) if np.isfinite(shown.tails) else None
+        self.tails_ = float(tails) if np.isfinite(tails) else None
         self.alpha_ = state.alpha
         self.active_ = np.isfinite(state.alpha)
         self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)
