@@ -29,9 +29,9 @@ from nard.progress import SILENT, Watch
 
 __all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
 
-# Rounds of B, U and F in turn. Where there are hidden inputs and effects are to be tested there are more: F hides
-# what is not found.
-_ROUNDS, _ROUNDS_TO_TEST = 3, 5
+# Of B, U and F in turn. Five find more effects where there are hidden inputs, and false ones where there are none: F is
+# then made for the effects that were found.
+_ROUNDS = 3
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
@@ -175,25 +175,22 @@ def prepare(
     rng: np.random.Generator,
     own: np.ndarray,
     watch: Watch = SILENT,
-    to_test: bool = False,
 ) -> Preparation:
     """B and U under a diagonal Ω, then F from what they leave, some rounds of it.
 
-    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`. More
-    rounds find more effects where there are hidden inputs, and do not predict better: they are made if effects are to
-    be tested.
+    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`.
     """
     n, m = data.Y.shape
     lengths = np.einsum("ij,ij->j", data.X, data.X)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
     rotated, prior = data, None
-    for turn in range(_ROUNDS_TO_TEST):
+    for turn in range(_ROUNDS):
         if with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
         rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
         rough = RoughPass(rest, cov_prior, watch, with_inputs)
-        if turn == (_ROUNDS_TO_TEST if to_test and F.shape[1] else _ROUNDS) - 1 or watch.stopped:
+        if turn == _ROUNDS - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0

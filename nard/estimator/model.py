@@ -280,16 +280,13 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
                 return shown, preparation, joint
 
-            to_test = models[tested]
-            if tested.entries and tested.hidden:
-                to_test = self._prepared(data, cov_prior, settings, watch, tested.name, self.hidden, to_test=True)
             predicts = fitted(models[parts], lams[parts])
-            tests = predicts if to_test is models[parts] else fitted(to_test, lams[tested])
+            tests = predicts if tested == parts else fitted(models[tested], lams[tested])
             watch.stage("NARD: tests")
             self._keep_model(*predicts, parts, tails)
             self._keep_findings(data, *tests, tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
-            self._keep_network(*(predicts if parts.inputs and parts.hidden == to_test.n_hidden else tests))
+            self._keep_network(*(predicts if parts.inputs and parts.hidden == tested.hidden else tests))
             fit = predicts[2].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
@@ -494,16 +491,11 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
         return np.inf if paper else None
 
-    @staticmethod
-    def _prepared(data, cov_prior, settings, watch, relevance, hidden, to_test=False):
-        inputs, entries = _RELEVANCE[relevance]
-        return prepare(data, cov_prior, inputs, entries, hidden, fixed_rng(), settings.own, watch, to_test)
-
     def _models(self, data, cov_prior, settings, watch):
         """The models to try, prepared; those of them that may predict, and the one under which findings are tested."""
 
         def prepared(relevance, hidden):
-            found = self._prepared(data, cov_prior, settings, watch, relevance, hidden)
+            found = prepare(data, cov_prior, *_RELEVANCE[relevance], hidden, fixed_rng(), settings.own, watch)
             return Parts(*_RELEVANCE[relevance], found.n_hidden), found
 
         def several(relevance, *numbers):
