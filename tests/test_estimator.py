@@ -226,14 +226,11 @@ def test_predictive_density_with_hidden_inputs(factors, params):
     expected = np.mean([density.logpdf(y) for density, y in zip(densities, Y[200:], strict=True)])
     assert model.log_likelihood(X[200:], Y[200:]) == pytest.approx(expected, rel=1e-6)
     assert (np.abs(Y[200:] - mean) <= 1.96 * std).mean() == pytest.approx(0.95, abs=0.03)
-    if (
-        model.relevance_ == "inputs"
-    ):  # with entries, findings are adjusted for hidden inputs that are found in more rounds
-        residuals = Y[:200] - model.predict(X[:200])
-        least_squares = model.hidden_.T @ residuals / 200
-        shrunk = np.linalg.norm(L, axis=1) / np.linalg.norm(least_squares, axis=1)
-        np.testing.assert_allclose(L, shrunk[:, None] * least_squares, atol=1e-8)
-        assert ((shrunk > 0.5) & (shrunk <= 1.0)).all()
+    residuals = Y[:200] - model.predict(X[:200])
+    least_squares = model.hidden_.T @ residuals / 200
+    shrunk = np.linalg.norm(L, axis=1) / np.linalg.norm(least_squares, axis=1)
+    np.testing.assert_allclose(L, shrunk[:, None] * least_squares, atol=1e-8)
+    assert ((shrunk > 0.5) & (shrunk <= 1.0)).all()
 
 
 def test_predictive_draws_have_the_stated_likelihood(factors):
