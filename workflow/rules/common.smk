@@ -42,14 +42,11 @@ def default_config():
 
 def checked(config, files):
     """The config, merged from the files, with its defaults; all mistakes are told at once, before anything runs."""
-    global known_pathways
     try:
         for path in files:
             read_yaml(path)
         config = validated(config, ", ".join(map(str, files)) or "config")
-        known_pathways = read_pathways(config["pathways"])
-        if config["use_pathways"]:
-            known_pathways.restricted(config["use_pathways"])
+        read_pathways(config["pathways"], config["use_pathways"])
     except DataError as error:
         raise WorkflowError(str(error))
     return config
