@@ -29,9 +29,8 @@ from nard.progress import SILENT, Watch
 
 __all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
 
-# Of B, U and F in turn. Five find more effects where there are hidden inputs, and false ones where there are none: F is
-# then made for the effects that were found.
-_ROUNDS = 3
+# Of B, U and F in turn; more where there are hidden inputs: F hides what is not yet found.
+_ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
@@ -184,13 +183,13 @@ def prepare(
     lengths = np.einsum("ij,ij->j", data.X, data.X)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
     rotated, prior = data, None
-    for turn in range(_ROUNDS):
+    for turn in range(_ROUNDS_WITH_HIDDEN):
         if with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
         rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
         rough = RoughPass(rest, cov_prior, watch, with_inputs)
-        if turn == _ROUNDS - 1 or watch.stopped:
+        if turn >= (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0

@@ -590,7 +590,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _keep_findings(self, data, shown, preparation, joint, parts):
         """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
         scaler = self._scaler
-        self.input_test_, self.entry_test_ = association_tests(preparation, joint)
+        self.input_test_, self.entry_test_ = association_tests(data, preparation, joint)
         # Arrays of this size are changed in place: with tens of thousands of inputs each is more than a gigabyte.
         for part in (self.entry_test_.weight, self.entry_test_.sd):
             part *= scaler.y_scale

@@ -10,6 +10,12 @@ tested in h_i + Xb̄_il, as if that effect were not there. v_i is measured in th
 h_i, a column of X that has nothing to do with the outputs then has its distribution whatever network was fitted. Not so
 an input that leads an effect: the network was fitted to what the effect leaves, and takes one degree of freedom from
 v_i for every neighbour of the output.
+
+Nor may an output's own residual have a part in the hidden inputs that are projected out of it: they were estimated from
+what its effects leave, so that they explain what chance put into h_i and nothing of what it put into the effects, whose
+tests would be too optimistic. F is therefore estimated again for every group of outputs, from the residuals of all
+others.
+
 Where many weak effects that were not found widen the z of all entries, all are divided by what their quartiles say
 (genomic control).
 
@@ -31,12 +37,15 @@ import numpy as np
 from scipy.stats import f as fisher
 
 from nard.algorithms.entries import Entries, Prior
-from nard.algorithms.evidence import Problem
+from nard.algorithms.evidence import Data, Problem, residuals_of
+from nard.algorithms.hidden import hidden_inputs
 from nard.selection.significance import EntryTest, InputTest, chunks, collect
 
 __all__ = ["Lead", "associations_under_entries"]
 
 _COVERED = 0.95
+# Groups of outputs for which hidden inputs are estimated anew.
+_GROUPS = 25
 # Of so many z the quartiles are known well enough.
 _ENOUGH = 10**7
 _QUARTILES = 1.3489795  # distance of a standard normal distribution's
@@ -65,21 +74,24 @@ def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
 
 
 def associations_under_entries(
-    problem: Problem, omega: np.ndarray, entries: Entries, prior: Prior, left: float
+    data: Data, problem: Problem, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
 ) -> tuple[InputTest, EntryTest]:
     """Tests of inputs and entries.
 
-    ``problem`` has Y − XB̄ for its outputs; ``left`` is the share of the degrees that hidden inputs leave.
+    ``data`` are X and Y as they are; ``problem`` has X and Y − XB̄ in the complement of the k hidden inputs, which
+    leave the share ``left`` of the degrees there.
     """
-    X, E, n, m = problem.X, problem.Y, problem.n, problem.m
-    degrees = np.maximum((n - 1.0) * left - entries.used, 1.0)
-    H = E @ (omega / np.diag(omega))
-    noise = np.maximum(np.einsum("ij,ij->j", H, H) / degrees, problem.data.variance_floor)
-    squares = np.einsum("ij,ij->j", X, X)
-    leads = leads_of(entries)
+    n, m = data.Y.shape
+    degrees = np.maximum(n - 1.0 - k - entries.used, 1.0)
     neighbours = np.count_nonzero(omega, axis=0) - 1
     wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
-    test = collect(_scores(X, H, squares, noise, wider, entries, leads), (problem.d, m), degrees)
+    E = residuals_of(data.X, data.Y, entries.coef())
+    groups = [
+        _Group.of(outputs, E, omega, degrees, _hidden_of_others(E, outputs, k), problem.data.variance_floor)
+        for outputs in np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
+    ]
+    leads = leads_of(entries)
+    test = collect(_scores(data.X, groups, wider, entries, leads), (problem.d, m), degrees)
     some = slice(None, None, max(1, problem.d * m // _ENOUGH))
     sample = test.weight[some] / test.sd[some]
     low, high = np.percentile(sample, [25, 75])
@@ -91,38 +103,68 @@ def associations_under_entries(
         fold=prior.fold,
         own=prior.own,
     )
-    return _input_test(problem, omega, entries, test), test
+    return _input_test(problem, omega, entries, test, left), test
 
 
-def _scores(X, H, squares, noise, wider, entries, leads):
+def _hidden_of_others(E: np.ndarray, outputs: np.ndarray, k: int) -> np.ndarray:
+    """F (N×k) from the residuals of all outputs but these."""
+    return hidden_inputs(np.delete(E, outputs, axis=1), k) if k else np.zeros((len(E), 0))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Some outputs: F of the others, h in its complement, and the variance of that."""
+
+    outputs: np.ndarray
+    hidden: np.ndarray
+    H: np.ndarray
+    noise: np.ndarray
+
+    @classmethod
+    def of(cls, outputs, E, omega, degrees, F, floor) -> _Group:
+        H = E @ (omega[:, outputs] / np.diag(omega)[outputs])
+        H = H - F @ (F.T @ H)
+        noise = np.maximum(np.einsum("ij,ij->j", H, H) / degrees[outputs], floor[outputs])
+        return cls(outputs, F, H, noise)
+
+
+def _scores(X, groups, wider, entries, leads):
     """(where, weight, sd) of some inputs at a time; ``wider`` enlarges the leads' sd."""
-    longest = squares.max(initial=0.0)
-    usable = squares > 1e-12 * longest
-    by_chunk: dict[int, list] = {}
-    size = chunks(X.shape[1])[0].stop if X.shape[1] else 1
+    longest = np.einsum("ij,ij->j", X, X).max(initial=0.0)
+    by_target: dict[int, list] = {}
     for lead, at in leads:
-        by_chunk.setdefault(lead.feature // size, []).append((lead, at))
+        by_target.setdefault(lead.target, []).append((lead.feature, at))
     for where in chunks(X.shape[1]):
-        safe = np.where(usable[where], squares[where], 1.0)
-        weight, sd = (X[:, where].T @ H) / safe[:, None], np.sqrt(noise / safe[:, None])
-        for lead, at in by_chunk.get(where.start // size, ()):
-            index, mean = entries.effect(lead.target, at)
-            x, at = X[:, lead.feature], (lead.feature - where.start, lead.target)
-            weight[at] += x @ (X[:, index] @ mean) / squares[lead.feature]
-            sd[at] *= wider[lead.target]
-        weight[~usable[where]] = 0.0
-        sd[~usable[where]] = np.inf
+        weight, sd = (np.empty((where.stop - where.start, len(wider))) for _ in range(2))
+        for group in groups:
+            F, outputs = group.hidden, group.outputs
+            some = X[:, where] - F @ (F.T @ X[:, where])
+            squares = np.einsum("ij,ij->j", some, some)
+            usable = squares > 1e-12 * longest
+            safe = np.where(usable, squares, 1.0)
+            weight[:, outputs] = (some.T @ group.H) / safe[:, None]
+            sd[:, outputs] = np.sqrt(group.noise / safe[:, None])
+            for i in outputs:
+                for feature, at in by_target.get(i, ()):
+                    if where.start <= feature < where.stop:
+                        index, mean = entries.effect(i, at)
+                        j = feature - where.start
+                        # x_j is orthogonal to F already.
+                        weight[j, i] += some[:, j] @ (X[:, index] @ mean) / safe[j]
+                        sd[j, i] *= wider[i]
+            weight[np.ix_(~usable, outputs)] = 0.0
+            sd[np.ix_(~usable, outputs)] = np.inf
         yield where, weight, sd
 
 
-def _input_test(problem: Problem, omega: np.ndarray, entries: Entries, test: EntryTest) -> InputTest:
+def _input_test(problem: Problem, omega: np.ndarray, entries: Entries, test: EntryTest, left: float) -> InputTest:
     """Whether an input drives any output: by all outputs together, or by its surest entry, whichever is clearer.
 
     With w_j = b̄_j + x_jᵀE/s_j, s_jw_jᵀΩw_j is compared with m·F(m, mν); the smallest of its m entries' p-values counts
     m-fold, and the smaller of the two p-values counts twice.
     """
     m, squares = problem.m, np.einsum("ij,ij->j", problem.X, problem.X)
-    nu = float(np.mean(test.degrees))
+    nu = float(np.mean(np.maximum((problem.n - 1.0) * left - entries.used, 1.0)))
     # V of the samples has ν of its n degrees of freedom left.
     scaled = omega * (nu / problem.n)
     coef = entries.coef()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms.coordinate import coordinates_at
+from nard.algorithms.evidence import Data
 from nard.algorithms.joint import JointFit, Preparation
 from nard.selection.associations import associations_under_entries
 from nard.selection.edges import EdgeTest, edge_test
@@ -31,11 +32,16 @@ def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
     return loadings.T @ np.linalg.solve(weighted @ loadings.T, loadings)
 
 
-def association_tests(preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
-    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise."""
+def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
+    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise.
+
+    ``data`` are those that were prepared, before any rotation.
+    """
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
     if preparation.prior is not None:
-        return associations_under_entries(problem, state.omega, joint.entries, preparation.prior, left)
+        return associations_under_entries(
+            data, problem, state.omega, joint.entries, preparation.prior, preparation.n_hidden, left
+        )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
     inputs = input_test(problem, coordinates, state)
