@@ -86,9 +86,10 @@ def associations_under_entries(
     neighbours = np.count_nonzero(omega, axis=0) - 1
     wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
     E = residuals_of(data.X, data.Y, entries.coef())
+    parted = np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
     groups = [
-        _Group.of(outputs, E, omega, degrees, _hidden_of_others(E, outputs, k), problem.data.variance_floor)
-        for outputs in np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
+        _Group.of(outputs, E, omega, degrees, hidden_inputs(np.delete(E, outputs, axis=1), k), data.variance_floor)
+        for outputs in parted
     ]
     leads = leads_of(entries)
     test = collect(_scores(data.X, groups, wider, entries, leads), (problem.d, m), degrees)
@@ -104,11 +105,6 @@ def associations_under_entries(
         own=prior.own,
     )
     return _input_test(problem, omega, entries, test, left), test
-
-
-def _hidden_of_others(E: np.ndarray, outputs: np.ndarray, k: int) -> np.ndarray:
-    """F (N×k) from the residuals of all outputs but these."""
-    return hidden_inputs(np.delete(E, outputs, axis=1), k) if k else np.zeros((len(E), 0))
 
 
 @dataclass(frozen=True)

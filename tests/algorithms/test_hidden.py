@@ -96,6 +96,20 @@ def test_no_hidden_input_is_an_output_and_its_noise(n, m, k, sd):
     assert min(smallest) > 0.2
 
 
+def test_hidden_inputs_of_the_others_know_nothing_of_an_outputs_chance():
+    """Of pure noise they take k/(N − 1) of its squares, but more from the outputs that they were made of."""
+    n, m, k = 60, 50, 3
+    others, own = [], []
+    for seed in range(10):
+        Y = standardised(np.random.default_rng(seed).standard_normal((n, m)))
+        for group in np.array_split(np.arange(m), 10):
+            F = hidden_inputs(np.delete(Y, group, axis=1), k)
+            others.append(((F.T @ Y[:, group]) ** 2).sum() / (n * len(group)))
+        own.append(((hidden_inputs(Y, k).T @ Y) ** 2).sum() / (n * m))
+    assert np.mean(others) == pytest.approx(k / (n - 1), rel=0.05)
+    assert min(own) > 2.0 * k / (n - 1)
+
+
 def test_regression_on_rotated_data_has_the_hidden_inputs_for_covariates():
     """Frisch, Waugh and Lovell: least squares in the complement of F is least squares with F beside X."""
     rng = np.random.default_rng(1)
