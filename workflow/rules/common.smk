@@ -16,20 +16,24 @@ from nard.project.config import (
     cohort_files,
     cohort_settings,
     entry_of,
+    fit_settings,
     methods_of,
     of_kind,
+    preparation_settings,
     read_yaml,
+    table_files,
     validated,
     without_secrets,
 )
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
+from nard.data.tables import folder_files
 from nard.errors import DataError
+from nard.project import provenance
 from nard.chapters import CHAPTERS, chapter_figures
 from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
-from nard.fits.classes import is_file
 from nard.fits.memory import fit_megabytes, tuned_by
 from nard.fits.methods import METHODS, find_method
 
@@ -93,14 +97,49 @@ def named_files(wildcards):
 
 
 def raw_files(wildcards):
-    """Files that a job can depend on: a user's file that is not there is left to its job, which says what to do."""
+    """Files that a job can depend on: a user's file that is not there is left to its job, which says what to do.
+
+    Of a folder what counts are the files in it, which its own time does not tell.
+    """
     own = config["cohorts"][wildcards.cohort]["source"] == "files"
     files = {key: split_part(path)[0] for key, path in named_files(wildcards).items()}
-    return {key: path for key, path in files.items() if not own or os.path.exists(path)}
+    files = {key: path for key, path in files.items() if not own or os.path.exists(path)}
+    folders = [path for path in files.values() if os.path.isdir(path)]
+    return {
+        **{key: ancient(path) if path in folders else path for key, path in files.items()},
+        "inside": [str(path) for folder in folders for path in folder_files(pathlib.Path(folder))],
+        "tables": [path for path in table_files(config, wildcards.cohort).values() if os.path.exists(path)],
+    }
+
+
+def pathway_files(wildcards):
+    """The user's table of pathways, if there is one."""
+    return [config["pathways"]] if config["pathways"] else []
 
 
 def settings_of(wildcards):
     return cohort_settings(config, wildcards.cohort)
+
+
+def simulation_of(wildcards):
+    """What a simulated cohort depends on, besides the seed and the pathways."""
+    keys = (
+        ["samples"] if settings_of(wildcards)["kind"] == "aging" else ["samples", "extra_proteins", "absent_proteins"]
+    )
+    return {key: settings_of(wildcards)[key] for key in keys}
+
+
+def preparation_of(wildcards):
+    return preparation_settings(config, wildcards.cohort)
+
+
+def fit_settings_of(wildcards):
+    return fit_settings(config, method_entry(wildcards))
+
+
+def pathways_of(wildcards):
+    """The table of pathways that a cohort's preparation takes."""
+    return table_files(config, wildcards.cohort).get("pathways")
 
 
 def download_url(wildcards):
@@ -197,14 +236,29 @@ def method_entry(wildcards):
     return entry_of(config, wildcards.method)
 
 
-def method_code(wildcards):
-    """The file of a user's own method, which its fits follow."""
-    place = find_method(method_entry(wildcards)).path.rpartition(":")[0]
-    return [place] if is_file(place) else []
+def method_modules(wildcards):
+    """Where the class of a method is, so that its fits follow its code."""
+    return [find_method(method_entry(wildcards)).path.rpartition(":")[0]]
+
+
+def made_by(script, modules=lambda wildcards: (), files=()):
+    """The parameter of a rule that tells what its results are made by: its script's code, and versions of packages."""
+    path = pathlib.Path(REPOSITORY, "scripts", f"{script}.py")
+    return lambda wildcards: provenance.made_by(path, modules(wildcards), files)
+
+
+def files_beside(*folders):
+    """What lies in folders of the repository and is no code: templates, the table of pathways."""
+    paths = (path for folder in folders for path in sorted(pathlib.Path(REPOSITORY, folder).glob("[!.]*")))
+    return [path for path in paths if path.is_file() and path.suffix != ".py"]
 
 
 def figure_files(figure, wildcards):
     return figure.files(config, wildcards)
+
+
+def figure_modules(figure, wildcards):
+    return [figure.draw.rpartition(".")[0]]
 
 
 def figure_caption(figure, wildcards):
@@ -270,6 +324,10 @@ def paper_figures(chapters):
         for name in chapter_figures(chapter)
         for suffix in ("png", "pdf")
     ]
+
+
+def chapter_modules(chapter, wildcards):
+    return [CHAPTERS[chapter].path]
 
 
 def paper_tables(config):

@@ -7,7 +7,6 @@ rule fit:
         Y="results/{cohort}/data/Y.tsv.gz",
         groups="results/{cohort}/data/groups.tsv",
         summary="results/{cohort}/data/summary.json",
-        code=method_code,
     output:
         edges="results/{cohort}/{method}/edges.tsv",
         nodes="results/{cohort}/{method}/nodes.tsv",
@@ -35,8 +34,9 @@ rule fit:
         runtime=fit_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
+        made_by=made_by("fit", method_modules),
     message:
         "Fitting {wildcards.method} to {wildcards.cohort}"
     script:
@@ -66,8 +66,9 @@ rule held_out:
         runtime=fit_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
+        made_by=made_by("held_out", method_modules),
     message:
         "Predicting held-out samples of {wildcards.cohort} by {wildcards.method}"
     script:
@@ -98,9 +99,10 @@ rule stability:
         runtime=stability_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
         stability=config["stability"],
+        made_by=made_by("stability", method_modules),
     message:
         "Refitting {wildcards.method} to subsamples of {wildcards.cohort}"
     script:
