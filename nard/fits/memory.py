@@ -68,7 +68,7 @@ def fit_megabytes(
 
 
 def tuned_by(settings: Mapping, method: str) -> bool:
-    """Whether the config's section `fit` leaves the method nothing to cross-validate; what it lacks is left to choose."""
+    """Whether the config's section `fit` leaves the method nothing to cross-validate; what it lacks is to be chosen."""
     if not find_method(method).minimises_j or isinstance(settings.get("lam", "cv"), str):
         return False
     relevance, hidden = settings.get("relevance", "auto"), settings.get("hidden", "auto")

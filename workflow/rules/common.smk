@@ -1,12 +1,18 @@
 # Functions that the rules use. Rules live in the other files.
 
-import fcntl
 import os
 import pathlib
+import shlex
 import sys
 from functools import partial
 
 from snakemake.exceptions import WorkflowError
+from snakemake.jobs import Job
+from snakemake.logging import logger
+
+# Snakemake starts scripts by the path of its interpreter, unquoted, which a space in it would break.
+if os.path.exists(sys.executable):
+    sys.executable = shlex.quote(sys.executable)
 
 # The package lies in the same repository; it need not be installed, unless the workflow is read from another host.
 REPOSITORY = os.path.dirname(os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True)))
@@ -25,10 +31,12 @@ from nard.project.config import (
     validated,
     without_secrets,
 )
+from nard import runs
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.data.tables import folder_files
+from nard.data.words import words
 from nard.errors import DataError
 from nard.project import provenance
 from nard.chapters import CHAPTERS, chapter_figures
@@ -36,6 +44,9 @@ from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
 from nard.fits.memory import fit_megabytes, tuned_by
 from nard.fits.methods import METHODS, find_method
+
+# Of jobs that were killed. It is the run that tries again, not the process around a job on another machine.
+RETRIES = 2 if workflow.is_main_process else 0
 
 
 def default_config():
@@ -56,18 +67,38 @@ def checked(config, files):
     return config
 
 
-def hold_lock():
-    """One run at a time in a working directory.
-
-    Snakemake's own lock outlives a killed run and then has to be removed by hand; this one goes with the process.
-    """
-    global lock_file
-    os.makedirs(".snakemake", exist_ok=True)
-    lock_file = open(os.path.join(".snakemake", "nard.lock"), "w")
-    try:
-        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+def begin():
+    """One run at a time in a working directory; its jobs, wherever they are, know that they are its."""
+    global lock
+    lock = runs.hold()
+    if lock is None:
         raise WorkflowError("Another run of this workflow is at work in this directory; wait for it or stop it.")
+    workflow.register_envvars(runs.RUN)
+    if names := other_cohorts(config):
+        logger.warning(f"{words({'code': 'other cohorts', 'names': names})}.")
+
+
+def begin_job():
+    """In the process around a job on another machine, before it touches a file: not if its run was overtaken.
+
+    What a failed job has written is removed by the run, not by this process, which may have outlived its run: what it
+    would remove may then be of another run.
+    """
+    try:
+        runs.require_current()
+    except runs.Overtaken as error:
+        raise WorkflowError(str(error))
+    Job.cleanup = leave_files
+
+
+async def leave_files(job, skip_outputs=()):
+    pass
+
+
+def other_cohorts(config):
+    """Cohorts that have results and that the config does not name."""
+    found = {path.parts[-3] for path in pathlib.Path("results").glob("*/data/summary.json")}
+    return sorted(found - set(config["cohorts"]))
 
 
 def remove_leftovers():

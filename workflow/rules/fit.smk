@@ -24,7 +24,7 @@ rule fit:
     benchmark:
         "results/benchmarks/fit/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     # One thread, so that the numbers do not depend on the machine; the cohorts and methods are what runs in parallel.
@@ -57,7 +57,7 @@ rule held_out:
     benchmark:
         "results/benchmarks/held_out/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     threads: 1
@@ -90,7 +90,7 @@ rule stability:
     benchmark:
         "results/benchmarks/stability/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     threads: 1
