@@ -70,10 +70,6 @@ _WORDS = {
     "heavy tails": "{count} of the {side} have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
     "copies": "{one} and {other} are copies of each other: leave one out",
-    # What lies in the folder of results.
-    "other cohorts": "results/ also holds {names}, which the present config does not name: another config was run "
-    "here. Nothing of it was changed or removed, and nothing of it is in the report; `--directory elsewhere` keeps the "
-    "results of several configs apart",
 }
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from nard.data.words import dropped_lines, told, words
+from nard.data.words import dropped_lines, told
 from nard.estimator.findings import caution_text
 from nard.figures.catalogue import figures_of
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
 from nard.project.config import without_secrets
+from nard.project.neighbours import neighbours_told
 from nard.report.captions import cohort_paragraph, signed
 from nard.report.explorer.page import asset, template
 from nard.report.methods_section import MethodsSection, software_versions
@@ -120,8 +121,7 @@ def report_page(
 
 
 def _others(names: Sequence[str]) -> list[dict]:
-    fact = {"code": "other cohorts", "names": list(names)}
-    return [{"title": "Beside these cohorts", "paragraphs": [f"{words(fact)}."]}] if names else []
+    return [{"title": "Beside these cohorts", "paragraphs": [neighbours_told(names)]}] if names else []
 
 
 def _simulated(cohorts: Sequence[CohortResults]) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -226,38 +227,45 @@ def test_another_reference_refits_nothing(restored):
     assert jobs("stability", [*OMICS, *AGING], ["capme"]) | jobs("network_figure", OMICS) <= made
 
 
-def edited(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 @pytest.mark.parametrize(
-    ("module", "old", "new", "expected"),
+    ("file", "more", "expected"),
     [
-        ("figures/network.py", "import", "import string\nimport", {"network_figure", "report"}),
-        ("baselines/capme.py", "import numpy", "import string\nimport numpy", {"fit", "held_out"}),
-        ("estimator/model.py", "import numpy", "# Numbers.\nimport numpy", set()),
-        ("__init__.py", "__version__ =", "__version__ = 1\n__version__ =", {"prepare", "fit", "report"}),
-        ("data/pathways.tsv", "AKT", "AKTA", {"prepare", "fit", "report"}),
+        ("figures/network.py", "ANOTHER = 1", {"network_figure", "report"}),
+        ("baselines/capme.py", "ANOTHER = 1", {"fit", "held_out"}),
+        ("estimator/model.py", "# A word more.", set()),
+        ("__init__.py", "__version__ = '99'", {"simulate_aging", "prepare", "fit", "report"}),
+        ("data/pathways.tsv", "Three\tX\tX", {"simulate_omics", "prepare", "fit", "report"}),
     ],
 )
-def test_the_code_was_edited(restored, module, old, new, expected):
+def test_the_package_was_edited(restored, file, more, expected):
     """In a process of its own, in which the package is the copy."""
     snakefile, work = restored
-    path = snakefile.parent / "nard" / module
+    path = snakefile.parent / "nard" / file
     before = path.read_text()
-    edited(path, old, new)
+    path.write_text(f"{before}{more}\n")
     try:
         text = snakemake(snakefile, work, "--dry-run")
     finally:
         path.write_text(before)
     rules = set(re.findall(r"^(\w+) +\d+$", text, re.MULTILINE))
     assert expected <= rules
-    if module.startswith("figures"):
+    if file.startswith("figures"):
         assert not rules & {"prepare", "fit", "held_out"}
-    if module.startswith("baselines"):
+    if file.startswith("baselines"):
         assert set(re.findall(r"Fitting (\w+) to", text)) == {"capme"}
         assert "prepare" not in rules
     if not expected:
         assert "Nothing to be done" in text
+
+
+def test_cohorts_of_another_config_are_told(restored, tmp_path):
+    snakefile, work = restored
+    folder = shutil.copytree(work, tmp_path / "work")
+    # Whatever is there, the report tells it; all else stays.
+    (folder / "results/ALIEN/data").mkdir(parents=True)
+    (folder / "results/ALIEN/data/summary.json").write_text("{}")
+    assert triggered(snakefile, folder) == ({"report"}, set())
+    write_config(folder, CONFIG | {"cohorts": {"SIM": CONFIG["cohorts"]["SIM"]}})
+    text = snakemake(snakefile, folder, "results/tables/cohorts.tsv")
+    assert "results/ also holds ALIEN, BRCA, MULTI, OLD, OWN, PEOPLE, which the present config does not name" in text
+    assert (folder / "results/ALIEN/data/summary.json").read_text() == "{}"

@@ -31,12 +31,12 @@ from nard.project.config import (
     validated,
     without_secrets,
 )
+from nard.project.neighbours import neighbours, neighbours_told
 from nard import runs
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
 from nard.data.tables import folder_files
-from nard.data.words import words
 from nard.errors import DataError
 from nard.project import provenance
 from nard.chapters import CHAPTERS, chapter_figures
@@ -74,8 +74,8 @@ def begin():
     if lock is None:
         raise WorkflowError("Another run of this workflow is at work in this directory; wait for it or stop it.")
     workflow.register_envvars(runs.RUN)
-    if names := other_cohorts(config):
-        logger.warning(f"{words({'code': 'other cohorts', 'names': names})}.")
+    if names := neighbours(config):
+        logger.warning(neighbours_told(names))
 
 
 def begin_job():
@@ -93,12 +93,6 @@ def begin_job():
 
 async def leave_files(job, skip_outputs=()):
     pass
-
-
-def other_cohorts(config):
-    """Cohorts that have results and that the config does not name."""
-    found = {path.parts[-3] for path in pathlib.Path("results").glob("*/data/summary.json")}
-    return sorted(found - set(config["cohorts"]))
 
 
 def remove_leftovers():
