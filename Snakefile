@@ -25,6 +25,8 @@ if "cohorts" not in config:
 
 
 config = checked(config, workflow.configfiles)
+if not workflow.is_main_process:
+    begin_job()
 
 
 wildcard_constraints:
@@ -47,7 +49,7 @@ if paper_chapters(config):
 
 
 onstart:
-    hold_lock()
+    begin()
 
 
 onsuccess:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nard.runs import require_current
+
 __all__ = ["atomic", "read_json", "read_tsv", "write_json", "write_npz", "write_text", "write_tsv"]
 
 _DIGITS = "%.8g"
@@ -31,7 +33,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path``, moved there when the block ends well.
 
     The suffixes are kept, since writers of figures look at them, and the name is new each time: a job that outlived
-    its killed workflow and the job that replaces it may write at once.
+    its killed run and the job that replaces it may write at once. Nothing is moved if another run has taken over.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +41,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
+        require_current()
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     finally:

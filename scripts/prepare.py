@@ -11,7 +11,7 @@ from nard.project.jobs import job
 if __name__ == "__main__":
     with job(snakemake.log[0]) as log:
         settings, output = snakemake.params.settings, snakemake.output
-        pathways = read_pathways(snakemake.params.pathways, snakemake.params.use_pathways)
+        pathways = read_pathways(snakemake.params.pathways, settings.get("use_pathways"))
         files = with_parts(snakemake.params.files, dict(snakemake.input.items()))
         prepared, account = checked_cohort(snakemake.wildcards.cohort, settings, files, pathways)
         write_tsv(prepared.X.rename_axis("sample"), output.X, index=True)

@@ -60,6 +60,7 @@ if __name__ == "__main__":
             seconds,
             section,
             experiments,
+            snakemake.params.others,
         )
         write_text(page, snakemake.output[0])
         write_text(section.markdown(), snakemake.output.methods)

@@ -88,7 +88,8 @@ def page(cohorts, tables, tmp_path_factory, request):
     config = {**CONFIG, "note": HOSTILE[1]}
     source = request.config.rootpath / "workflow" / "report"
     methods = MethodsSection([f"We measured {HOSTILE[2]}."], [HOSTILE[1]])
-    return report_page(cohorts, tables, list(map(str, files)), source, config, {("AAA", "sequential"): 1.0}, methods)
+    figures, seconds = list(map(str, files)), {("AAA", "sequential"): 1.0}
+    return report_page(cohorts, tables, figures, source, config, seconds, methods, others=["OLD", HOSTILE[2]])
 
 
 def test_hostile_names_are_escaped(page):
@@ -97,6 +98,10 @@ def test_hostile_names_are_escaped(page):
         assert name not in page
     assert "<script" not in page
     assert "<b>" not in page
+
+
+def test_cohorts_of_another_config_are_told(page):
+    assert f"results/ also holds OLD, {HOSTILE[2]}, which the present config does not name" in unescape(page)
 
 
 def test_every_figure_says_what_is_to_be_seen(page):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from nard.data.ledger import Ledger
-from nard.data.names import nearest
+from nard.data.names import is_list, nearest
 from nard.data.tables import Table
 from nard.data.unpacking import read_text
 from nard.errors import DataError
@@ -55,7 +55,7 @@ def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] |
         return members
     if choice == "all":
         return None
-    if isinstance(choice, int):
+    if not is_list(choice):
         return choice
     if not Path(choice).exists():
         raise DataError(

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-__all__ = ["antibody_key", "barcode", "gene_key", "is_barcode", "nearest", "patient", "sample_type"]
+__all__ = ["antibody_key", "barcode", "gene_key", "is_barcode", "is_list", "nearest", "patient", "sample_type"]
 
 _BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
 _VENDOR_SUFFIX = re.compile(r"-(R|M|G)-(V|C|E|NA|QC)$")
@@ -80,3 +80,14 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
     by_key = {candidate.upper(): candidate for candidate in known}
     found = difflib.get_close_matches(name.upper(), by_key, n=1, cutoff=alike)
     return by_key[found[0]] if found else None
+
+
+def is_list(choice) -> bool:
+    """Whether an option such as `genes` names a file with the names to keep: it is neither a word nor a number.
+
+    Examples
+    --------
+    >>> is_list("pathway"), is_list(2000), is_list("kinases.txt")
+    (False, False, True)
+    """
+    return isinstance(choice, str) and choice not in ("pathway", "all")

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -378,19 +378,24 @@ def _sample_of(path: Path) -> str:
     return found.group() if found else name
 
 
+def folder_files(folder: Path) -> Iterator[Path]:
+    """The files that are looked at in a folder with one file per sample."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        # The download client of the GDC leaves its own files in folders called logs.
+        if path.is_file() and not any(part.startswith(".") or part == "logs" for part in parts):
+            yield path
+
+
 def _read_folder(folder: Path, orientation: str) -> Table:
     tables, skipped = [], []
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        # The download client of the GDC leaves its own files in folders called logs.
-        if not path.is_file() or any(part.startswith(".") or part == "logs" for part in inside.parts):
-            continue
+    for path in folder_files(folder):
         start = read_bytes(path)[:_SNIFFED_BYTES]
         if b"protein_expression" in start or b"tpm_unstranded" in start:
             sheet = read_sheet(path)
             tables.append(_measurements(sheet, _recognise(sheet), orientation))
         else:
-            skipped.append(str(inside))
+            skipped.append(str(path.relative_to(folder)))
     layouts = sorted({table.layout for table in tables})
     if len(layouts) != 1:
         found = "; ".join(layouts) or f"{len(skipped)} other file(s) {some(skipped)}"

@@ -68,11 +68,12 @@ def fit_megabytes(
 
 
 def tuned_by(settings: Mapping, method: str) -> bool:
-    """Whether the config's section `fit` leaves the method nothing to cross-validate."""
-    if not find_method(method).minimises_j or isinstance(settings["lam"], str):
+    """Whether the config's section `fit` leaves the method nothing to cross-validate; what it lacks is to be chosen."""
+    if not find_method(method).minimises_j or isinstance(settings.get("lam", "cv"), str):
         return False
+    relevance, hidden = settings.get("relevance", "auto"), settings.get("hidden", "auto")
     # The entry-wise model alone is one model, however many hidden inputs are counted.
-    return settings["relevance"] == "entries" or "auto" not in (settings["relevance"], settings["hidden"])
+    return relevance == "entries" or "auto" not in (relevance, hidden)
 
 
 def _with_entries(n: int, d: int, m: int, relevance: str) -> bool:
@@ -160,8 +161,8 @@ def too_large(method: str, shape: tuple[int, int, int], settings: Mapping, limit
 
 
 def _needed(method: str, shape: tuple[int, int, int], settings: Mapping) -> int:
-    """Megabytes with the settings of the config's section `fit`."""
-    return fit_megabytes(method, *shape, tuned=tuned_by(settings, method), relevance=settings["relevance"])
+    """Megabytes with the settings of the config's section `fit`, or with those of them that a method takes."""
+    return fit_megabytes(method, *shape, tuned=tuned_by(settings, method), relevance=settings.get("relevance", "auto"))
 
 
 def _most_inputs(method: str, shape: tuple[int, int, int], settings: Mapping, megabytes: int) -> int:

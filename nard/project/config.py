@@ -15,7 +15,7 @@ import yaml
 from nard.chapters import CHAPTERS
 from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
-from nard.data.names import nearest
+from nard.data.names import is_list, nearest
 from nard.errors import DataError
 from nard.fits.classes import load_class
 from nard.fits.methods import METHODS, announced, find_method
@@ -25,12 +25,15 @@ __all__ = [
     "cohort_files",
     "cohort_settings",
     "entry_of",
+    "fit_settings",
     "load_config",
     "methods_of",
     "of_kind",
+    "preparation_settings",
     "read_yaml",
     "resolve",
     "schema",
+    "table_files",
     "validated",
     "without_secrets",
 ]
@@ -125,6 +128,34 @@ def cohort_settings(config: Mapping, cohort: str) -> dict:
     }
 
 
+# What the preparation of a cohort depends on, besides its `preprocessing`; common to both kinds, and of one of them.
+_PREPARED = {
+    None: ("source", "kind", "title"),
+    "omics": ("cancer", "orientation"),
+    "aging": ("id", "age", "filter", "age_fdr", "macro", "molecular"),
+}
+# Steps of `preprocessing` that phenotypes do not go through.
+_ONLY_OMICS = ("sample_types", "genes", "proteins", "log")
+
+
+def preparation_settings(config: Mapping, cohort: str) -> dict:
+    """Those settings of a checked config that a cohort's X, Y and groups depend on, and no others.
+
+    A cohort is prepared again, and fitted again, when one of these changes.
+    """
+    settings = cohort_settings(config, cohort)
+    kind, steps = settings["kind"], settings["preprocessing"]
+    kept = {key: settings[key] for key in (*_PREPARED[None], *_PREPARED[kind])}
+    if kind == "aging":
+        return {**kept, "preprocessing": {key: value for key, value in steps.items() if key not in _ONLY_OMICS}}
+    return {**kept, "preprocessing": steps, "use_pathways": config["use_pathways"]}
+
+
+def fit_settings(config: Mapping, method: str) -> dict:
+    """Those settings of the section `fit` that a method's fits depend on."""
+    return {key: config["fit"][key] for key in ("fdr", *find_method(method).takes)}
+
+
 def methods_of(config: Mapping, cohort: str) -> list[str]:
     """The names of the methods to fit to a cohort, in the order of the config."""
     entries = [*config["methods"], *config["cohorts"][cohort]["more_methods"]]
@@ -154,6 +185,20 @@ def cohort_files(settings: Mapping) -> dict[str, str]:
     """The files of a cohort with ``source: files``, by the config key that names them."""
     keys = ("table",) if settings["kind"] == "aging" else ("inputs", "outputs", "covariates")
     return {key: settings[key] for key in keys if settings[key] is not None}
+
+
+def table_files(config: Mapping, cohort: str) -> dict[str, str]:
+    """The files besides a cohort's data that its X, Y and groups are made from, by the config key that names them.
+
+    These are the lists of genes and proteins to keep, and the table of pathways. With :func:`cohort_files` they are all
+    files that the config names for a cohort.
+    """
+    settings = cohort_settings(config, cohort)
+    if settings["kind"] == "aging":
+        return {}
+    chosen = {key: settings["preprocessing"][key] for key in ("genes", "proteins")}
+    lists = {key: choice for key, choice in chosen.items() if is_list(choice)}
+    return lists if config["pathways"] is None else {**lists, "pathways": config["pathways"]}
 
 
 def resolve(node: Mapping) -> Mapping:

@@ -17,6 +17,8 @@ __all__ = ["job"]
 def job(log: str | Path) -> Iterator[logging.Logger]:
     """Logs to the file and to the terminal. A :class:`DataError` is told without a traceback and ends the job."""
     Path(log).parent.mkdir(parents=True, exist_ok=True)
+    # A job that outlived its run goes on in the old one.
+    Path(log).unlink(missing_ok=True)
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     file = logging.FileHandler(log, mode="w", encoding="utf-8")

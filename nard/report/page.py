@@ -16,6 +16,7 @@ from nard.figures.catalogue import figures_of
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
 from nard.project.config import without_secrets
+from nard.project.neighbours import neighbours_told
 from nard.report.captions import cohort_paragraph, signed
 from nard.report.explorer.page import asset, template
 from nard.report.methods_section import MethodsSection, software_versions
@@ -75,11 +76,13 @@ def report_page(
     seconds: Mapping[tuple[str, str], float],
     methods: MethodsSection,
     experiments: Sequence[dict] = (),
+    others: Sequence[str] = (),
 ) -> str:
     """The page. ``tables`` go by name, ``figures`` are PNG files, ``folder`` holds the page's template and style.
 
     ``seconds`` are the times of the fits by cohort and method, ``methods`` is the Methods section for a paper, and
-    ``experiments`` are the parts of the chapter about NARD's own paper.
+    ``experiments`` are the parts of the chapter about NARD's own paper. ``others`` are cohorts that lie beside those of
+    the config.
 
     Every name that comes from data is escaped.
     """
@@ -94,7 +97,7 @@ def report_page(
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Paper": experiments,
-        "Data": [_account(cohort.summary) for cohort in cohorts],
+        "Data": [*(_account(cohort.summary) for cohort in cohorts), *_others(others)],
         "For your paper": [{"paragraphs": methods.paragraphs, "points": methods.references}],
         "Configuration": [{"code": yaml.safe_dump(without_secrets(config), sort_keys=False, allow_unicode=True)}],
         "Software": [{"table": _table(_software())}],
@@ -115,6 +118,10 @@ def report_page(
         f"{config['reference']}. Which inputs matter, what they drive, and how the outputs are wired.",
         simulated=_simulated(cohorts),
     )
+
+
+def _others(names: Sequence[str]) -> list[dict]:
+    return [{"title": "Beside these cohorts", "paragraphs": [neighbours_told(names)]}] if names else []
 
 
 def _simulated(cohorts: Sequence[CohortResults]) -> str | None:

@@ -3,13 +3,16 @@
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from outputs import fields_in, from_samplers, listed_files
-from runs import ROOT, SMALL, SNAKEMAKE, environment, kill_after, run, tables, write_config
+from runs import ROOT, SMALL, SNAKEMAKE, command, environment, kill_after, run, tables, write_config
 
 from nard.fits.fitting import FIT_FILES
 
@@ -110,8 +113,8 @@ def test_plot_draws_what_the_workflow_draws(finished, tmp_path, cohort, names):
     """Byte for byte; of the convergence only that of its own fit."""
     shutil.copytree(finished / "results" / cohort / "data", tmp_path / "data")
     shutil.copytree(finished / "results" / cohort / "sequential", tmp_path / "fit")
-    command = [sys.executable, "-m", "nard", "plot", str(tmp_path / "fit"), "--format", "png"]
-    subprocess.run(command, env=environment(), check=True, capture_output=True, timeout=120)
+    plot = [sys.executable, "-m", "nard", "plot", str(tmp_path / "fit"), "--format", "png"]
+    subprocess.run(plot, env=environment(), check=True, capture_output=True, timeout=120)
     figures = tmp_path / "fit" / "figures"
     assert {path.stem for path in figures.iterdir()} == {*names, "trace"}
     for name in names:
@@ -170,6 +173,25 @@ def test_from_a_clone_in_a_path_with_a_space(finished, tmp_path):
         timeout=600,
     )
     assert tables(work) == tables(finished)
+
+
+def test_with_an_interpreter_in_a_path_with_a_space(finished, tmp_path):
+    """Its packages are those of the interpreter that runs the tests."""
+    home = tmp_path / "my environment"
+    venv.create(home, with_pip=False)
+    packages = sysconfig.get_path("purelib", vars={"base": str(home)})
+    Path(packages, "others.pth").write_text(sysconfig.get_path("purelib"))
+    work = tmp_path / "work"
+    write_config(work, SMALL)
+    target = "resources/simulated/AAA/inputs.tsv.gz"
+    subprocess.run(
+        [str(home / "bin" / "python"), *command(work, target)[1:]],
+        env=environment() | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        timeout=600,
+    )
+    assert (work / target).read_bytes() == (finished / target).read_bytes()
 
 
 def test_as_a_module(finished, tmp_path):

@@ -1,12 +1,18 @@
 # Functions that the rules use. Rules live in the other files.
 
-import fcntl
 import os
 import pathlib
+import shlex
 import sys
 from functools import partial
 
 from snakemake.exceptions import WorkflowError
+from snakemake.jobs import Job
+from snakemake.logging import logger
+
+# Snakemake starts scripts by the path of its interpreter, unquoted, which a space in it would break.
+if os.path.exists(sys.executable):
+    sys.executable = shlex.quote(sys.executable)
 
 # The package lies in the same repository; it need not be installed, unless the workflow is read from another host.
 REPOSITORY = os.path.dirname(os.path.dirname(workflow.current_basedir.get_path_or_uri(secret_free=True)))
@@ -16,22 +22,31 @@ from nard.project.config import (
     cohort_files,
     cohort_settings,
     entry_of,
+    fit_settings,
     methods_of,
     of_kind,
+    preparation_settings,
     read_yaml,
+    table_files,
     validated,
     without_secrets,
 )
+from nard.project.neighbours import neighbours, neighbours_told
+from nard import runs
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
+from nard.data.tables import folder_files
 from nard.errors import DataError
+from nard.project import provenance
 from nard.chapters import CHAPTERS, chapter_figures
 from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
-from nard.fits.classes import is_file
 from nard.fits.memory import fit_megabytes, tuned_by
 from nard.fits.methods import METHODS, find_method
+
+# Of jobs that were killed. It is the run that tries again, not the process around a job on another machine.
+RETRIES = 2 if workflow.is_main_process else 0
 
 
 def default_config():
@@ -52,18 +67,32 @@ def checked(config, files):
     return config
 
 
-def hold_lock():
-    """One run at a time in a working directory.
-
-    Snakemake's own lock outlives a killed run and then has to be removed by hand; this one goes with the process.
-    """
-    global lock_file
-    os.makedirs(".snakemake", exist_ok=True)
-    lock_file = open(os.path.join(".snakemake", "nard.lock"), "w")
-    try:
-        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+def begin():
+    """One run at a time in a working directory; its jobs, wherever they are, know that they are its."""
+    global lock
+    lock = runs.hold()
+    if lock is None:
         raise WorkflowError("Another run of this workflow is at work in this directory; wait for it or stop it.")
+    workflow.register_envvars(runs.RUN)
+    if names := neighbours(config):
+        logger.warning(neighbours_told(names))
+
+
+def begin_job():
+    """In the process around a job on another machine, before it touches a file: not if its run was overtaken.
+
+    What a failed job has written is removed by the run, not by this process, which may have outlived its run: what it
+    would remove may then be of another run.
+    """
+    try:
+        runs.require_current()
+    except runs.Overtaken as error:
+        raise WorkflowError(str(error))
+    Job.cleanup = leave_files
+
+
+async def leave_files(job, skip_outputs=()):
+    pass
 
 
 def remove_leftovers():
@@ -93,14 +122,49 @@ def named_files(wildcards):
 
 
 def raw_files(wildcards):
-    """Files that a job can depend on: a user's file that is not there is left to its job, which says what to do."""
+    """Files that a job can depend on: a user's file that is not there is left to its job, which says what to do.
+
+    Of a folder what counts are the files in it, which its own time does not tell.
+    """
     own = config["cohorts"][wildcards.cohort]["source"] == "files"
     files = {key: split_part(path)[0] for key, path in named_files(wildcards).items()}
-    return {key: path for key, path in files.items() if not own or os.path.exists(path)}
+    files = {key: path for key, path in files.items() if not own or os.path.exists(path)}
+    folders = [path for path in files.values() if os.path.isdir(path)]
+    return {
+        **{key: ancient(path) if path in folders else path for key, path in files.items()},
+        "inside": [str(path) for folder in folders for path in folder_files(pathlib.Path(folder))],
+        "tables": [path for path in table_files(config, wildcards.cohort).values() if os.path.exists(path)],
+    }
+
+
+def pathway_files(wildcards):
+    """The user's table of pathways, if there is one."""
+    return [config["pathways"]] if config["pathways"] else []
 
 
 def settings_of(wildcards):
     return cohort_settings(config, wildcards.cohort)
+
+
+def simulation_of(wildcards):
+    """What a simulated cohort depends on, besides the seed and the pathways."""
+    keys = (
+        ["samples"] if settings_of(wildcards)["kind"] == "aging" else ["samples", "extra_proteins", "absent_proteins"]
+    )
+    return {key: settings_of(wildcards)[key] for key in keys}
+
+
+def preparation_of(wildcards):
+    return preparation_settings(config, wildcards.cohort)
+
+
+def fit_settings_of(wildcards):
+    return fit_settings(config, method_entry(wildcards))
+
+
+def pathways_of(wildcards):
+    """The table of pathways that a cohort's preparation takes."""
+    return table_files(config, wildcards.cohort).get("pathways")
 
 
 def download_url(wildcards):
@@ -197,14 +261,29 @@ def method_entry(wildcards):
     return entry_of(config, wildcards.method)
 
 
-def method_code(wildcards):
-    """The file of a user's own method, which its fits follow."""
-    place = find_method(method_entry(wildcards)).path.rpartition(":")[0]
-    return [place] if is_file(place) else []
+def method_modules(wildcards):
+    """Where the class of a method is, so that its fits follow its code."""
+    return [find_method(method_entry(wildcards)).path.rpartition(":")[0]]
+
+
+def made_by(script, modules=lambda wildcards: (), files=()):
+    """The parameter of a rule that tells what its results are made by: its script's code, and versions of packages."""
+    path = pathlib.Path(REPOSITORY, "scripts", f"{script}.py")
+    return lambda wildcards: provenance.made_by(path, modules(wildcards), files)
+
+
+def files_beside(*folders):
+    """What lies in folders of the repository and is no code: templates, the table of pathways."""
+    paths = (path for folder in folders for path in sorted(pathlib.Path(REPOSITORY, folder).glob("[!.]*")))
+    return [path for path in paths if path.is_file() and path.suffix != ".py"]
 
 
 def figure_files(figure, wildcards):
     return figure.files(config, wildcards)
+
+
+def figure_modules(figure, wildcards):
+    return [figure.draw.rpartition(".")[0]]
 
 
 def figure_caption(figure, wildcards):
@@ -270,6 +349,10 @@ def paper_figures(chapters):
         for name in chapter_figures(chapter)
         for suffix in ("png", "pdf")
     ]
+
+
+def chapter_modules(chapter, wildcards):
+    return [CHAPTERS[chapter].path]
 
 
 def paper_tables(config):

@@ -19,6 +19,7 @@ rule jaccard:
         runtime=short_minutes,
     params:
         fits=fits_of(config["cohorts"]),
+        made_by=made_by("jaccard"),
     message:
         "Comparing the findings of all methods"
     script:
@@ -49,6 +50,7 @@ rule agreement:
         runtime=short_minutes,
     params:
         cohorts=of_kind(config, "omics"),
+        made_by=made_by("agreement"),
     message:
         "Comparing the findings of all cancers"
     script:

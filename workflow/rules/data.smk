@@ -2,6 +2,8 @@
 
 
 rule simulate_omics:
+    input:
+        pathways=pathway_files,
     output:
         inputs="resources/simulated/{cohort}/inputs.tsv.gz",
         outputs="resources/simulated/{cohort}/outputs.tsv.gz",
@@ -21,10 +23,11 @@ rule simulate_omics:
         mem_mb=small_memory,
         runtime=short_minutes,
     params:
-        settings=settings_of,
+        settings=simulation_of,
         seed=config["seed"],
         pathways=config["pathways"],
         use_pathways=config["use_pathways"],
+        made_by=made_by("simulate_omics", files=files_beside("nard/data")),
     message:
         "Simulating the cohort {wildcards.cohort}"
     script:
@@ -50,8 +53,9 @@ rule simulate_aging:
         mem_mb=small_memory,
         runtime=short_minutes,
     params:
-        settings=settings_of,
+        settings=simulation_of,
         seed=config["seed"],
+        made_by=made_by("simulate_aging"),
     message:
         "Simulating the cohort {wildcards.cohort}"
     script:
@@ -108,10 +112,10 @@ rule prepare:
         mem_mb=prepare_memory,
         runtime=short_minutes,
     params:
-        settings=settings_of,
+        settings=preparation_of,
         files=named_files,
-        pathways=config["pathways"],
-        use_pathways=config["use_pathways"],
+        pathways=pathways_of,
+        made_by=made_by("prepare", files=files_beside("nard/data")),
     message:
         "Checking the files of {wildcards.cohort} and preparing X and Y"
     script:
@@ -138,6 +142,7 @@ rule check:
         methods={cohort: methods_of(config, cohort) for cohort in config["cohorts"]},
         fit=config["fit"],
         memory=config["memory"],
+        made_by=made_by("check"),
     message:
         "What the preparation of all cohorts found"
     script:

@@ -26,6 +26,7 @@ rule explorer:
     params:
         fitted=fits_of(config["cohorts"]),
         reference=config["reference"],
+        made_by=made_by("explorer", files=files_beside("nard/report/explorer")),
     message:
         "Writing results/explorer.html and those of the cohorts"
     script:

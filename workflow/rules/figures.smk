@@ -33,6 +33,7 @@ for name, figure in CATALOGUE.items():
                 figure=name,
                 settings=partial(figure_settings, figure),
                 caption=partial(figure_caption, figure),
+                made_by=made_by("figure", partial(figure_modules, figure)),
             message:
                 figure_message(figure)
             script:

@@ -7,7 +7,6 @@ rule fit:
         Y="results/{cohort}/data/Y.tsv.gz",
         groups="results/{cohort}/data/groups.tsv",
         summary="results/{cohort}/data/summary.json",
-        code=method_code,
     output:
         edges="results/{cohort}/{method}/edges.tsv",
         nodes="results/{cohort}/{method}/nodes.tsv",
@@ -25,7 +24,7 @@ rule fit:
     benchmark:
         "results/benchmarks/fit/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     # One thread, so that the numbers do not depend on the machine; the cohorts and methods are what runs in parallel.
@@ -35,8 +34,9 @@ rule fit:
         runtime=fit_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
+        made_by=made_by("fit", method_modules),
     message:
         "Fitting {wildcards.method} to {wildcards.cohort}"
     script:
@@ -57,7 +57,7 @@ rule held_out:
     benchmark:
         "results/benchmarks/held_out/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     threads: 1
@@ -66,8 +66,9 @@ rule held_out:
         runtime=fit_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
+        made_by=made_by("held_out", method_modules),
     message:
         "Predicting held-out samples of {wildcards.cohort} by {wildcards.method}"
     script:
@@ -89,7 +90,7 @@ rule stability:
     benchmark:
         "results/benchmarks/stability/{cohort}_{method}.tsv"
     # A job that was killed for want of memory gets more.
-    retries: 2
+    retries: RETRIES
     conda:
         "../../envs/nard.yaml"
     threads: 1
@@ -98,9 +99,10 @@ rule stability:
         runtime=stability_minutes,
     params:
         method=method_entry,
-        fit=config["fit"],
+        fit=fit_settings_of,
         seed=config["seed"],
         stability=config["stability"],
+        made_by=made_by("stability", method_modules),
     message:
         "Refitting {wildcards.method} to subsamples of {wildcards.cohort}"
     script:

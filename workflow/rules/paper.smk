@@ -54,6 +54,7 @@ for chapter in paper_chapters(config):
             runtime=short_minutes,
         params:
             chapter=chapter,
+            made_by=made_by("paper_table", partial(chapter_modules, chapter)),
         message:
             "Table and figures of {params.chapter}"
         script:
@@ -80,6 +81,7 @@ rule reproduction:
         settings=paper_settings(config),
         chapters=paper_chapters(config),
         configfiles=[os.path.relpath(path) for path in workflow.configfiles],
+        made_by=made_by("reproduction"),
     message:
         "Writing results/reproduction.md"
     script:

@@ -36,6 +36,8 @@ rule report:
         config=without_secrets(config),
         fitted=fits_of(config["cohorts"]),
         chapters=paper_chapters(config),
+        others=neighbours(config),
+        made_by=made_by("report", files=files_beside("workflow/report", "nard/report/explorer")),
     message:
         "Writing results/report.html"
     script:

@@ -16,6 +16,8 @@ rule cohorts_table:
     resources:
         mem_mb=small_memory,
         runtime=short_minutes,
+    params:
+        made_by=made_by("cohorts_table"),
     message:
         "Tabulating the cohorts"
     script:
@@ -41,6 +43,7 @@ rule methods_table:
         runtime=short_minutes,
     params:
         reference=config["reference"],
+        made_by=made_by("methods_table"),
     message:
         "Tabulating the methods"
     script:
@@ -70,6 +73,7 @@ rule recovery_table:
     params:
         cohorts=simulated(config),
         fits=fits_of(simulated(config)),
+        made_by=made_by("recovery_table"),
     message:
         "Comparing the findings with the simulated truth"
     script:
@@ -99,6 +103,7 @@ rule pathway_tables:
     params:
         cohorts=of_kind(config, "omics"),
         pathways=list(pathway_slugs(config).values()),
+        made_by=made_by("pathway_tables"),
     message:
         "Summing up the findings by pathway"
     script:
