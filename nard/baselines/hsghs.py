@@ -322,7 +322,8 @@ def _draw(problem: Problem):
             if (np.diag(scatter) <= _EXACT_FIT * problem.total).any():
                 raise ImproperPosterior(
                     "HS-GHS: the chain has come to fit an output exactly, where its posterior is improper "
-                    f"({len(problem.X)} samples, {problem.X.shape[1]} inputs). It needs more samples or fewer inputs."
+                    f"({len(problem.X)} samples, {problem.X.shape[1]} inputs).\n"
+                    "  to fix: more samples, fewer inputs, or another method"
                 )
             omega = state["omega"]
             monitors[i] = (

@@ -6,6 +6,7 @@ import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler
 from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
-from nard.inputs import check_same_samples, is_number, require
+from nard.inputs import check_same_samples, dependent_columns, is_number, require
 from nard.progress import Watch
 from nard.selection import association_tests, network_test
 
@@ -35,6 +36,8 @@ _RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, 
 # "auto" does not try entries where rows × inputs × outputs exceed this: every sweep goes through all of them.
 _MOST_PRODUCTS = 2e9
 _FDR = 0.05
+# Copies among the outputs that a warning names.
+_MOST_COPIES = 5
 
 
 class _Choice(str):
@@ -257,6 +260,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
+        self.cautions_ = self._copies(data.Y)
 
         settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
@@ -597,9 +601,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             part /= scaler.x_scale[:, None]
         self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
-        self.cautions_ = self._cautions(data, shown, parts, joint)
-        for caution in self.cautions_:
+        found = self._cautions(data, shown, parts, joint)
+        for caution in found:
             warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
+        self.cautions_ += found
 
     def _keep_network(self, shown, preparation, joint):
         """The tests of edges, in the units of the data."""
@@ -607,6 +612,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.edge_test_ = replace(
             found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
         )
+
+    def _copies(self, Y) -> list[dict]:
+        """The caution of outputs that follow from others, told before the long work."""
+        names = self.target_labels_
+        outputs = {names[j]: [names[k] for k in others] for j, others in dependent_columns(Y)}
+        if not outputs:
+            return []
+        caution = {"code": "copies", "count": len(outputs), "outputs": dict(islice(outputs.items(), _MOST_COPIES))}
+        warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
+        return [caution]
 
     def _cautions(self, data, shown, parts, joint) -> list[dict]:
         """Codes and numbers of what the tests cannot promise; ``findings.caution_text`` has the words."""

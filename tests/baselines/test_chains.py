@@ -48,8 +48,7 @@ def test_a_chain_that_is_stopped_again_and_again_ends_the_same(data, tmp_path, m
             stop_after(patch, blocks)
             try:
                 resumed = fit_resuming(make(), data.X, data.Y, path)
-            except KeyboardInterrupt as stop:
-                assert "within its burn-in: fit again" in str(stop)
+            except KeyboardInterrupt:
                 within_burnin += 1
                 continue
             stops += resumed.interrupted_
@@ -66,8 +65,8 @@ def test_a_chain_that_is_stopped_again_and_again_ends_the_same(data, tmp_path, m
 
 
 def test_an_interrupted_fit_tells_its_draws_as_they_were(data, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch, pytest.warns(ConvergenceWarning, match="after 20 of 32 draws: fit again"):
-        stop_after(patch, 5)
+    stop_after(monkeypatch, 5)
+    with pytest.warns(ConvergenceWarning, match="after 20 of 32 draws: fit again"):
         found = fit_resuming(HSGHS(25, 32, random_state=3), data.X, data.Y, tmp_path / "chain.npz")
     told = _diagnostics(found)
     assert (told["n_burnin"], told["n_draws"]) == (25, 20)
@@ -88,7 +87,7 @@ def test_a_damaged_checkpoint_is_discarded_with_a_word(data, tmp_path, monkeypat
     path, make = tmp_path / "chain.npz", SAMPLERS[name]
     with monkeypatch.context() as patch:
         stop_after(patch, 2)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="within its burn-in: fit again"):
             fit_resuming(make(), data.X, data.Y, path)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.warns(UserWarning, match="chain.npz is damaged: the chain starts anew"):
