@@ -260,14 +260,17 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
-        self.cautions_ = self._copies(data.Y)
+        dependent = dict(dependent_columns(data.Y))
+        self.cautions_ = self._copies(dependent)
 
         settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
-            parts, lams, tails = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
+            # The likelihood of outputs that follow from others grows without end as λ falls.
+            scored = np.setdiff1d(np.arange(Y.shape[1]), list(dependent))
+            parts, lams, tails = self._tune(features, Y, scored, models, predicting, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
 
             def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, Preparation, JointFit]:
@@ -524,8 +527,12 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         models = several("inputs", 0 if auto else self.hidden) | models
         return models, list(models), tested
 
-    def _tune(self, features, Y, models, predicting, settings, cov_prior, seed, watch):
-        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails."""
+    def _tune(self, features, Y, scored, models, predicting, settings, cov_prior, seed, watch):
+        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails.
+
+        ``scored`` are the outputs by whose held-out samples it chooses.
+        """
+        Y, of_scored = Y[:, scored], settings.of_outputs(scored)
         self.lam_path_, self.scores_ = None, None
         by_rule = isinstance(self.lam, str)
         paths, lams, validations = {}, {}, {}
@@ -534,13 +541,13 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         elif len(predicting) > 1:
             watch.stage("NARD: cross-validation of the parts")
         for parts, preparation in models.items():
-            grid = lam_grid(preparation.rough, self.lam) if by_rule else np.array([float(self.lam)])
+            grid = lam_grid(preparation.rough, self.lam, scored) if by_rule else np.array([float(self.lam)])
             lams[parts] = float(grid[0])
             if self.lam == "ebic":
                 paths[parts], lams[parts] = ebic_path(preparation, grid, settings.alpha_prior, cov_prior, watch)
                 grid = np.array([lams[parts]])
             if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
-                found = cross_validate(features, Y, grid, parts, settings, _N_FOLDS, seed, watch)
+                found = cross_validate(features, Y, grid, parts, of_scored, _N_FOLDS, seed, watch)
                 if found is None and self.lam == "cv" and parts == predicting[0]:
                     raise KeyboardInterrupt  # there is no λ yet to return anything for
                 if found is not None:
@@ -613,10 +620,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
         )
 
-    def _copies(self, Y) -> list[dict]:
+    def _copies(self, dependent: Mapping[int, list[int]]) -> list[dict]:
         """The caution of outputs that follow from others, told before the long work."""
         names = self.target_labels_
-        outputs = {names[j]: [names[k] for k in others] for j, others in dependent_columns(Y)}
+        outputs = {names[j]: [names[k] for k in others] for j, others in dependent.items()}
         if not outputs:
             return []
         caution = {"code": "copies", "count": len(outputs), "outputs": dict(islice(outputs.items(), _MOST_COPIES))}
