@@ -197,7 +197,8 @@ def _seconds(text: str) -> float | None:
 
 
 def _seed(text: str) -> int:
-    return _whole(text, "a whole number of at least 0")
+    most = 2**32 - 1
+    return int(_number(text, lambda value: 0 <= value <= most and value.is_integer(), f"a whole number up to {most}"))
 
 
 def _whole(text: str, expected: str) -> int:

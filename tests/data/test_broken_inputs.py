@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -254,3 +255,12 @@ def test_values_that_cannot_be_squared(files, preprocessing):
     assert repr(files.rppa.index[4]) in text
     assert "1e+160" in text
     assert "cohorts.TEST.outputs" in text
+
+
+# 22
+def test_accents_match_however_they_are_encoded(files):
+    names = [f"Zoë {i}" for i in range(N)]
+    files.mrna.columns = names
+    files.rppa.columns = [unicodedata.normalize("NFD", name) for name in names]
+    assert list(files.mrna.columns) != list(files.rppa.columns)
+    assert files.check()["samples"] == N
