@@ -1,5 +1,29 @@
 """The error that tells users what is wrong with their data."""
 
+import re
+
+_LONGEST_WORD = 200
+_LONGEST_LINE = 1000
+_MOST_LINES = 60
+
 
 class DataError(ValueError):
-    """A problem with the user's data, told so that the user can fix it."""
+    """A problem with the user's data, told so that the user can fix it, and shortly, whatever names it quotes."""
+
+    def __init__(self, message: str):
+        super().__init__(_shortened(message))
+
+
+def _shortened(text: str) -> str:
+    lines = [
+        _cut(re.sub(r"\S+", lambda word: _cut(word[0], _LONGEST_WORD), line), _LONGEST_LINE)
+        for line in text.split("\n")
+    ]
+    more = len(lines) - _MOST_LINES
+    return "\n".join([*lines[:_MOST_LINES], *([f"  … and {more} more lines"] if more > 0 else [])])
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning and the end of what is longer."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nard.errors import DataError
+
 __all__ = [
     "CheckedDataMixin",
     "check_magnitudes",
@@ -16,11 +18,16 @@ __all__ = [
     "check_outputs",
     "check_same_samples",
     "column_names",
+    "dependent_columns",
     "require",
 ]
 
 _SHOWN = 5
 _FEWEST_SAMPLES = 3
+# A column is a copy or a combination of others if these leave no more of its variance than this.
+_LEFT_OVER = 0.01
+_MOST_PARTS = 5
+_SPARE = 10
 # Fits multiply variances, and the fourth power of anything beyond it, or below its inverse, is infinite or zero.
 _LARGEST = 1e75
 
@@ -95,14 +102,14 @@ def check_same_samples(X, Y) -> None:
 
 def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
     """Finite numbers whose powers are not, and differences whose powers vanish: most likely a code for missing."""
-    low, high = values.min(axis=0), values.max(axis=0)
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     largest = np.maximum(high, -low)
     with np.errstate(over="ignore"):
         spread = high - low
     beyond = (largest > _LARGEST) | ((spread > 0) & (spread < 1 / _LARGEST))
     if beyond.any():
         first = int(np.flatnonzero(beyond)[0])
-        raise ValueError(
+        raise DataError(
             f"{what} has values too large or too small to compute with in {int(beyond.sum())} column(s) "
             f"({some(np.array(names)[beyond])}), up to {largest[first]:g} in {names[first]!r}; "
             f"expected: differences from {1 / _LARGEST:g} to {_LARGEST:g}. Correct them, drop them if "
@@ -118,6 +125,35 @@ def check_outputs(Y: np.ndarray, names: list[str]) -> None:
         raise ValueError(
             f"{int(constant.sum())} output(s) are constant: {some(np.array(names)[constant])}. Drop them from Y."
         )
+
+
+def dependent_columns(Y: np.ndarray) -> list[tuple[int, list[int]]]:
+    """The columns that are copies or linear combinations of earlier ones: each with those, at most five of them.
+
+    Combinations are told as long as there are ten samples more than columns before.
+    """
+    n = len(Y)
+    Z = Y - Y.mean(axis=0)
+    Z = Z / np.linalg.norm(Z, axis=0)
+    alike = np.triu((Z.T @ Z) ** 2, 1) > 1 - _LEFT_OVER
+    copies = alike.any(axis=0)
+    found = [(int(j), [int(np.argmax(alike[:, j]))]) for j in np.flatnonzero(copies)]
+    others = np.flatnonzero(~copies)[: max(n - 1 - _SPARE, 0)]
+    left = np.diag(np.linalg.qr(Z[:, others], mode="r")) ** 2
+    # Per degree of freedom, since unrelated columns, too, explain each other where they are nearly as many as samples.
+    explained = left * (n - 1) / (n - 1 - np.arange(len(left))) <= _LEFT_OVER
+    found += [(int(j), _parts(Z, int(j), others[~explained & (others < j)])) for j in others[explained]]
+    return sorted(found)
+
+
+def _parts(Z: np.ndarray, j: int, others: np.ndarray) -> list[int]:
+    """Those of the others that make up column j of centred columns of length one, taken one by one."""
+    parts: list[int] = []
+    rest = Z[:, j]
+    while len(parts) < _MOST_PARTS and rest @ rest > _LEFT_OVER:
+        parts.append(int(others[np.argmax(np.abs(rest @ Z[:, others]))]))
+        rest = Z[:, j] - Z[:, parts] @ np.linalg.lstsq(Z[:, parts], Z[:, j], rcond=None)[0]
+    return sorted(parts)
 
 
 def require(condition: bool, name: str, found, expected: str) -> None:

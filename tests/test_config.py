@@ -325,7 +325,7 @@ def test_load_config(tmp_path):
         load_config(path)
     path.write_text("cohorts:\n  A: {source: simulated, title: Köln}\n", encoding="utf-8")
     assert load_config(path) == validated(with_cohort(title="Köln"))
-    with pytest.raises(ConfigError, match=r"none\.yaml: there is no such file"):
+    with pytest.raises(ConfigError, match=r"none\.yaml: no such file"):
         load_config(tmp_path / "none.yaml")
 
 
@@ -363,3 +363,44 @@ def test_a_cohort_that_is_there_twice_is_told(tmp_path):
     path.write_text("cohorts:\n  A: {source: simulated}\n  A: {source: xena}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="A"):
         load_config(path)
+
+
+# What a config may hold that JSON has no word for.
+
+SIMULATED = "cohorts:\n  A: {source: simulated}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fit: {fdr: .nan}", "`fit.fdr` is nan: expected a finite number"),
+        ("fit: {lam: .inf}", "`fit.lam` is inf: Network penalty"),
+        ("fit: {lam: .nan}", "`fit.lam` is nan: Network penalty"),
+        ("fit: {time_budget: .inf}", "`fit.time_budget` is inf: expected a finite number or null"),
+        ("fit: {hidden: 2.0}", "`fit.hidden` is 2.0: .* integer"),
+        ("seed: 1.0", "`seed` is 1.0: expected a whole number, without a decimal point"),
+        ("stability: {subsamples: 5.0}", "`stability.subsamples` is 5.0: expected a whole number"),
+        ("memory: 4000.0", "`memory` is 4000.0: expected a whole number, .* or null"),
+        ("seed: 4294967296", "`seed` is 4294967296: .*4294967295"),
+        ("methods: mssl", "`methods` is 'mssl': expected a list"),
+    ],
+)
+def test_numbers_that_a_job_would_fail_on(tmp_path, text, message):
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{SIMULATED}{text}\n")
+    with pytest.raises(ConfigError, match=message):
+        load_config(path)
+
+
+def test_merge_keys(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "cohorts:\n  A: &a {source: simulated, samples: 50}\n  B: &b {<<: *a, samples: 60}\n"
+        "  C:\n    <<: [*b]\n    title: c\n"
+    )
+    cohorts = load_config(path)["cohorts"]
+    assert {name: (one["samples"], one["title"]) for name, one in cohorts.items()} == {
+        "A": (50, None),
+        "B": (60, None),
+        "C": (60, "c"),
+    }

@@ -1,11 +1,18 @@
 """Input that means harm: code in data, paths that lead out, names with markup, addresses with passwords."""
 
 import ast
+import bz2
 import gzip
 import io
+import itertools
 import logging
+import lzma
+import os
 import pickle
+import subprocess
+import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -16,6 +23,7 @@ import yaml
 
 from nard.data.downloads import _Redirects, fetch, masked
 from nard.data.expressions import rows_where
+from nard.data.sheets import read_frame
 from nard.data.tables import read_table
 from nard.errors import DataError
 from nard.project.config import ConfigError, load_config, validated, without_secrets
@@ -228,6 +236,130 @@ def test_tar_archives_are_refused(tmp_path, packed):
     with pytest.raises(DataError, match="a tar archive"):
         read_table(tmp_path / "x.tar")
     assert {path.name for path in tmp_path.iterdir()} == {"x.tar"}
+
+
+# What would never end is refused at once
+
+
+def _zipped(content):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("table.tsv", content)
+    return packed.getvalue()
+
+
+BOMBS = {
+    "gzip": lambda: gzip.compress(bytes(2**29)),
+    "bzip2": lambda: bz2.compress(bytes(2**29)),
+    "xz": lambda: lzma.compress(bytes(2**29), preset=0),
+    "zip": lambda: _zipped(bytes(2**29)),
+    "gzip in gzip": lambda: gzip.compress(gzip.compress(bytes(2**29))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", BOMBS)
+def test_archives_that_unpack_to_far_more_than_they_are(tmp_path, kind):
+    path = tmp_path / "x.tsv"
+    path.write_bytes(BOMBS[kind]())
+    code = f"""
+import resource, sys, time
+from nard.data.sheets import read_frame
+from nard.data.tables import read_table
+started = time.process_time()
+try:
+    read_table({str(path)!r})
+except ValueError as error:
+    print(error)
+print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    seconds, kilobytes = map(float, done.stderr.split())
+    assert "unpacks to more than 250 times its size" in done.stdout
+    assert seconds < 20
+    assert kilobytes < 1e6
+
+
+def test_a_table_of_zeros_is_no_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr("nard.data.unpacking._MUCH", 2**16)
+    rows = "".join(f"G{i}" + "\t0" * 500 + "\n" for i in range(300))
+    header = "sample\t" + "\t".join(f"TCGA-AA-{i:04d}-01" for i in range(500)) + "\n"
+    (tmp_path / "x.gz").write_bytes(gzip.compress((header + rows).encode()))
+    assert read_table(tmp_path / "x.gz").values.shape == (500, 300)
+
+
+def test_an_archive_that_holds_archives_without_end(tmp_path):
+    content = TABLE
+    for _ in range(5):
+        content = gzip.compress(content)
+    (tmp_path / "x.gz").write_bytes(content)
+    with pytest.raises(DataError, match="an archive in an archive, 3 times"):
+        read_table(tmp_path / "x.gz")
+
+
+@pytest.mark.parametrize("read", [read_table, load_config, read_frame])
+def test_what_is_no_file_is_not_read(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    for path, message in {
+        tmp_path / "pipe": "a pipe, not a file",
+        Path("/dev/zero"): "a device, not a file",
+        tmp_path / "link": "a link to nowhere, which is not there",
+        tmp_path / "circle": "cannot be read",
+        tmp_path / ("x" * 300): "cannot be read",
+        tmp_path / "x\0y": "cannot be read",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            read(path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    """Root may read everything, so that the refusal is made up."""
+
+    def refuse(self, *arguments, **options):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    (tmp_path / "x.tsv").write_bytes(TABLE)
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    for read in (read_table, read_frame):
+        with pytest.raises(DataError, match=r"the file cannot be read.*\n.*Permission denied"):
+            read(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 10)}]\n" for a, b in itertools.pairwise("abcdefghijklmnop")),
+            "more than 100000 entries",
+        ),
+        ("cohorts: &a {A: *a}", "an alias of what it is in itself"),
+        ("a: " + "[" * 10**5, "more than 30 levels"),
+        ("a: " + "{a: " * 10**5, "more than 30 levels"),
+        ("- " * 10**5, "more than 30 levels"),
+    ],
+)
+def test_configs_that_grow_or_nest_without_measure(tmp_path, text, message):
+    (tmp_path / "config.yaml").write_text(text)
+    started = time.process_time()
+    with pytest.raises(ConfigError, match=message):
+        load_config(tmp_path / "config.yaml")
+    assert time.process_time() - started < 5
+
+
+def test_long_names_are_quoted_shortly(tmp_path):
+    long = "x" * 10**5
+    (tmp_path / "x.tsv").write_text(f"sample\t{long}\tTCGA-AA-0001-01\n{long}\tno number\t{long}\n")
+    with pytest.raises(DataError) as error:
+        read_table(tmp_path / "x.tsv")
+    assert len(str(error.value)) < 3000
+    with pytest.raises(ConfigError) as error:
+        validated({"cohorts": {"A": {"source": long}}, **{f"key{i}": 1 for i in range(3000)}})
+    assert len(str(error.value)) < 20_000
+    assert "more lines" in str(error.value)
 
 
 # Names are shown, not run

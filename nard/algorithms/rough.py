@@ -57,9 +57,8 @@ class RoughPass:
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
         S, _ = problem.network_problem(coordinates.scatter)
         correlation = S / np.sqrt(np.outer(self.variances, self.variances))
-        np.fill_diagonal(correlation, 0.0)
-        # The smallest λ whose network is empty.
-        self.largest_lam = float(np.abs(correlation).max(initial=0.0))
+        # For every output the smallest λ without an edge to an earlier one.
+        self.largest_lams = np.abs(np.tril(correlation, -1)).max(axis=1)
 
     @property
     def alpha(self) -> np.ndarray:

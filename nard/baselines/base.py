@@ -7,7 +7,7 @@ have no p-values, and their ``fdr`` is there only so that all methods are called
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 import numpy as np
@@ -16,15 +16,16 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from nard.covariance import inverse_spd, log_density
+from nard.estimator.scaling import Scaler
 from nard.export.graphs import findings_graph
-from nard.inputs import CheckedDataMixin
+from nard.inputs import CheckedDataMixin, require
 
 __all__ = ["Baseline", "Estimate"]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a baseline finds, in the units of the centred data it was given.
+    """What a baseline finds, in the units of the data it was given.
 
     Attributes
     ----------
@@ -45,12 +46,22 @@ class Estimate:
     W_sd: np.ndarray | None = None
     omega_sd: np.ndarray | None = None
 
+    def in_units_of(self, scaler: Scaler) -> Estimate:
+        """The same in the units of the data before they were scaled."""
+        units, pairs = scaler.y_scale[:, None] / scaler.x_scale, np.outer(scaler.y_scale, scaler.y_scale)
+        W_sd = None if self.W_sd is None else self.W_sd * units
+        omega_sd = None if self.omega_sd is None else self.omega_sd / pairs
+        return replace(self, W=self.W * units, omega=self.omega / pairs, W_sd=W_sd, omega_sd=omega_sd)
+
 
 class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
     """A method to compare with. Subclasses check their parameters and estimate in ``_estimate(X, Y)``.
 
     There X (n, d) and Y (n, m) are centred float arrays; the subclass may set further attributes, such as the λ chosen.
+    One whose prior has a scale takes ``standardize``, and if that is true X and Y also have unit variances there.
     """
+
+    standardize = False
 
     @abstractmethod
     def _estimate(self, X, Y) -> Estimate:
@@ -59,11 +70,13 @@ class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
     def fit(self, X, Y):
         """Fit the model to X (samples × inputs) and Y (samples × outputs), arrays or DataFrames."""
         X, Y = self._validated(X, Y)
-        x_mean, y_mean = X.mean(axis=0), Y.mean(axis=0)
-        self._estimated = self._estimate(X - x_mean, Y - y_mean)
+        require(isinstance(self.standardize, bool | np.bool_), "standardize", self.standardize, "True or False")
+        scaler = Scaler(X, Y, self.standardize)
+        X, Y = (X - scaler.x_mean) / scaler.x_scale, (Y - scaler.y_mean) / scaler.y_scale
+        self._estimated = self._estimate(X, Y).in_units_of(scaler)
         self.coef_, self.precision_ = self._estimated.W, self._estimated.omega
         self.covariance_ = inverse_spd(self.precision_)
-        self.intercept_ = y_mean - self.coef_ @ x_mean
+        self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
         return self
 
     def predict(self, X, return_std=False):

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import time
 import warnings
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +23,20 @@ from sklearn.exceptions import ConvergenceWarning
 from nard.files import write_npz
 from nard.progress import SILENT, Watch
 
-__all__ = ["Chain", "OtherCheckpoint", "effective_sample_size", "fit_resuming", "run_chain", "split_rhat"]
+__all__ = [
+    "Chain",
+    "OtherCheckpoint",
+    "begun",
+    "effective_sample_size",
+    "fit_resuming",
+    "run_chain",
+    "split_rhat",
+]
 
 _SAVE_EVERY = 30.0  # seconds
 _COUNTS = ("n_burnin", "n_draws", "seconds")
+# What reading a file that is cut off or overwritten may raise.
+_DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error)
 
 
 class OtherCheckpoint(ValueError):
@@ -51,19 +63,30 @@ class Chain:
         write_npz(path, facts=np.array(json.dumps(facts)), **trace, **arrays)
 
     def load(self, path: str | Path, fingerprint: str) -> None:
-        """Go on from a file. One that was written for other data or parameters is an error, not a new start."""
-        with np.load(path) as stored:
-            facts = json.loads(str(stored["facts"]))
-            if facts["fingerprint"] != fingerprint:
-                raise OtherCheckpoint(
-                    f"The checkpoint {path} is of other data or parameters: delete it, or name another."
-                )
-            for name, value in self.state.items():
-                value[...] = stored[f"state_{name}"]
-            self.trace = stored.get("trace", self.trace)
-        self.rng.bit_generator.state = facts["rng"]
-        for name in _COUNTS:
-            setattr(self, name, facts[name])
+        """Go on from a file. One that was written for other data or parameters is an error, not a new start.
+
+        One that is damaged is a new start, which a warning tells.
+        """
+        try:
+            with np.load(path) as stored:
+                arrays = dict(stored)
+            facts = json.loads(str(arrays["facts"]))
+            counts = {name: facts[name] for name in _COUNTS}
+            state = {name: arrays[f"state_{name}"] for name in self.state}
+            whole = all(state[name].shape == value.shape for name, value in self.state.items())
+            rng, trace = facts["rng"], arrays.get("trace", self.trace)
+        except _DAMAGE:
+            whole, facts = False, {}
+        if facts.get("fingerprint", fingerprint) != fingerprint:
+            raise OtherCheckpoint(f"The checkpoint {path} is of other data or parameters: delete it, or name another.")
+        if not whole:
+            warnings.warn(f"The checkpoint {path} is damaged: the chain starts anew.", UserWarning, stacklevel=3)
+            return
+        for name, value in self.state.items():
+            value[...] = state[name]
+        self.rng.bit_generator.state, self.trace = rng, trace
+        for name, count in counts.items():
+            setattr(self, name, count)
 
 
 def run_chain(
@@ -82,7 +105,8 @@ def run_chain(
     """Run a chain, or resume the one in ``checkpoint``, until it is complete, out of time, or asked to stop.
 
     The burn-in gets its share n_burnin / (n_burnin + n_draws) of the time budget, which counts all the time the chain
-    has been run for, and one block of draws is kept in any case: there is always something to estimate from.
+    has been run for, and one block of draws is kept in any case: there is something to estimate from, unless the wish
+    to stop came within the burn-in. A chain that was stopped goes on as if it had not been.
     ``block`` draws are made between two looks at the clock; ``fingerprint`` says which data and parameters the
     checkpoint is for.
     """
@@ -109,19 +133,27 @@ def run_chain(
     burnin_budget = budget * n_burnin / (n_burnin + n_draws) if n_burnin else 0.0
     while not chain.n_draws and chain.n_burnin < n_burnin and chain.seconds < burnin_budget and not watch.stopped:
         advance(min(block, n_burnin - chain.n_burnin), False)
-    while chain.n_draws < n_draws and (not chain.n_draws or (chain.seconds < budget and not watch.stopped)):
+    while chain.n_draws < n_draws and not watch.stopped and (not chain.n_draws or chain.seconds < budget):
         advance(min(block, n_draws - chain.n_draws), True)
-    chain.trace = np.concatenate(traces)
+    chain.trace = np.concatenate(traces) if traces else chain.trace
     if checkpoint is not None:
         chain.save(checkpoint, fingerprint)
     chain.interrupted = watch.stopped and chain.n_draws < n_draws
-    if chain.interrupted:
+    if chain.interrupted and chain.n_draws:
         warnings.warn(
             f"The chain was interrupted after {chain.n_draws} of {n_draws} draws: fit again to go on to the end.",
             ConvergenceWarning,
             stacklevel=2,
         )
     return chain
+
+
+def begun(chains: list[Chain]) -> list[Chain]:
+    """The chains with draws to estimate from. If all were stopped before or within their burn-in, so is the fit."""
+    found = [chain for chain in chains if chain.n_draws]
+    if not found:
+        raise KeyboardInterrupt("The chain was interrupted within its burn-in: fit again to go on to the end.")
+    return found
 
 
 def fit_resuming(model, X, Y, checkpoint: str | Path):

@@ -33,8 +33,9 @@ from numba import njit
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
-from nard.baselines.chains import Chain, effective_sample_size, run_chain, split_rhat
+from nard.baselines.chains import Chain, begun, effective_sample_size, run_chain, split_rhat
 from nard.covariance import log_determinant
+from nard.errors import DataError
 from nard.inputs import is_number, require
 from nard.progress import Watch
 
@@ -321,7 +322,8 @@ def _draw(problem: Problem):
             if (np.diag(scatter) <= _EXACT_FIT * problem.total).any():
                 raise ImproperPosterior(
                     "HS-GHS: the chain has come to fit an output exactly, where its posterior is improper "
-                    f"({len(problem.X)} samples, {problem.X.shape[1]} inputs). It needs more samples or fewer inputs."
+                    f"({len(problem.X)} samples, {problem.X.shape[1]} inputs).\n"
+                    "  to fix: more samples, fewer inputs, or another method"
                 )
             omega = state["omega"]
             monitors[i] = (
@@ -355,7 +357,7 @@ def _summary(chains: list[Chain], name: str, level: float) -> tuple[np.ndarray, 
     return mean, sd, np.abs(positive - 0.5) > 0.5 * level
 
 
-class ImproperPosterior(RuntimeError):
+class ImproperPosterior(DataError, RuntimeError):
     """A chain fits an output exactly: with at least as many inputs as samples nothing keeps it from there."""
 
 
@@ -385,6 +387,9 @@ class HSGHS(Baseline):
         A finished fit is continued by asking for more draws.
     random_state : int, RandomState or None, default=None
         Seed; None is 0.
+    standardize : bool, default=False
+        Scale inputs and outputs to unit variance first, so that the units do not matter; results are in the units
+        given. The workflow and `nard fit` do so.
     verbose : bool, default=False
         Print what each chain has done.
 
@@ -394,10 +399,10 @@ class HSGHS(Baseline):
         Posterior mean of W.
     precision_ : ndarray of shape (m, m)
         Posterior mean of Ω.
-    n_draws_ : int
-        Draws kept, of all chains.
+    n_burnin_, n_draws_ : int
+        Draws left out and kept, of all chains.
     interrupted_ : bool
-        Whether Ctrl-C ended the chains before their time.
+        Whether Ctrl-C ended the chains before their time. Within the burn-in it ends the fit.
     rhat_, ess_ : dict of str to float
         Split R̂ and effective sample size of ln τ, ln ζ, ‖W‖, ln|Ω| and Tr ΩEᵀE.
 
@@ -427,6 +432,7 @@ class HSGHS(Baseline):
         time_budget=None,
         checkpoint=None,
         random_state=None,
+        standardize=False,
         verbose=False,
     ):
         self.n_burnin = n_burnin
@@ -436,13 +442,15 @@ class HSGHS(Baseline):
         self.time_budget = time_budget
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.standardize = standardize
         self.verbose = verbose
 
     def _estimate(self, X, Y) -> Estimate:
         self._check_parameters()
         chains = self._run(make_problem(X, Y, dof=len(X) - 1))
+        self.n_burnin_ = sum(chain.n_burnin for chain in chains)
         self.n_draws_ = sum(chain.n_draws for chain in chains)
-        self.interrupted_ = any(chain.interrupted for chain in chains)
+        self.interrupted_ = len(chains) < self.n_chains or any(chain.interrupted for chain in chains)
         # Chains that ran out of time may differ in length.
         shortest = min(chain.n_draws for chain in chains)
         traces = np.stack([chain.trace[-shortest:] for chain in chains])
@@ -468,6 +476,8 @@ class HSGHS(Baseline):
         chains = []
         with Watch(self.verbose) as watch:
             for number in range(1, self.n_chains + 1):
+                if watch.stopped:
+                    break
                 watch.stage(f"HS-GHS, chain {number} of {self.n_chains}")
                 chain = run_chain(
                     _draw(problem),
@@ -484,10 +494,7 @@ class HSGHS(Baseline):
                 if self.verbose:
                     done = f"{chain.n_burnin} + {chain.n_draws} draws in {chain.seconds:.1f} s"
                     print(f"chain {number}: {done}", flush=True)
-                # A chain begun after the wish to stop would have no burn-in.
-                if watch.stopped:
-                    break
-        return chains
+        return begun(chains)
 
     def _file(self, number: int) -> Path | None:
         if self.checkpoint is None or self.n_chains == 1:

@@ -30,7 +30,7 @@ from numba import njit
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
-from nard.baselines.chains import Chain, effective_sample_size, run_chain, split_rhat
+from nard.baselines.chains import Chain, begun, effective_sample_size, run_chain, split_rhat
 from nard.inputs import is_number, require
 from nard.progress import Watch
 
@@ -44,6 +44,8 @@ _HALF = 8.0
 _MODERATE = 0.1
 # Smallest eigenvalue, in units of the diagonal, that an Ω is brought to if it is not positive definite.
 _SMALLEST = 0.01
+# Share of n that t ω² has at the mode of an ω_jj, below which a normal proposal would hardly ever be accepted.
+_TANGENT = 0.1
 
 
 class GibbsProblem:
@@ -145,10 +147,16 @@ def _diagonal(n, t, c, rng):
     """A draw from the density ∝ ω^n exp(−½ t ω² − c ω), ω > 0.
 
     Its logarithm has a curvature below −t, so that N(mode, 1/t) lies above it when both are scaled to 1 at the mode;
-    there t ω² + c ω = n, and the ratio is exp{n (ln ρ − ρ + 1)} at ρ = ω / mode.
+    there t ω² + c ω = n, and the ratio is exp{n (ln ρ − ρ + 1)} at ρ = ω / mode. Where −c ω outweighs −½ t ω², that is
+    far too wide; there −½ t ω² lies below its tangent at the mode, which leaves a gamma density, and the ratio is
+    exp{−½ t (ω − mode)²}.
     """
     root = math.sqrt(c * c + 4 * n * t)
     mode = 2 * n / (c + root) if c > 0 else (root - c) / (2 * t)
+    while t * mode * mode < _TANGENT * n:
+        omega = mode / n * rng.standard_gamma(n + 1)
+        if rng.standard_exponential() > 0.5 * t * (omega - mode) ** 2:
+            return omega
     while True:
         rho = 1 + rng.standard_normal() / (math.sqrt(t) * mode)
         if rho > 0 and rng.standard_exponential() > n * (rho - 1 - math.log(rho)):
@@ -346,6 +354,9 @@ class JRNS(Baseline):
         step their names are added to that of the file.
     random_state : int, RandomState instance or None
         Seed.
+    standardize : bool, default=False
+        Scale inputs and outputs to unit variance first, so that the units do not matter; results are in the units
+        given. The workflow and `nard fit` do so.
     verbose : bool, default=False
         Print a line for every chain instead of showing its progress.
 
@@ -357,8 +368,10 @@ class JRNS(Baseline):
     rhat_, ess_ : dict
         Split R̂ and effective sample size of the generalised log-likelihood, the numbers of associations and edges,
         and ‖W‖.
-    n_draws_ : int
-        Draws kept, of all chains (in the shorter step, if stepwise).
+    n_burnin_, n_draws_ : int
+        Draws dropped and kept, of all chains (in the shorter step, if stepwise).
+    interrupted_ : bool
+        Whether Ctrl-C ended the chains before their time. Within the burn-in it ends the fit.
 
     Examples
     --------
@@ -378,6 +391,7 @@ class JRNS(Baseline):
         time_budget=None,
         checkpoint=None,
         random_state=None,
+        standardize=False,
         verbose=False,
     ):
         self.n_burnin = n_burnin
@@ -387,6 +401,7 @@ class JRNS(Baseline):
         self.time_budget = time_budget
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.standardize = standardize
         self.verbose = verbose
 
     def _estimate(self, X, Y) -> Estimate:
@@ -407,8 +422,11 @@ class JRNS(Baseline):
         monitored = {name: (of_omega if name == "edges" else of_coef)[name] for name in MONITORS}
         self.rhat_ = {name: split_rhat(draws) for name, draws in monitored.items()}
         self.ess_ = {name: effective_sample_size(draws) for name, draws in monitored.items()}
-        self.interrupted_ = any(chain.interrupted for chain in (*coef_chains, *omega_chains))
-        self.n_draws_ = min(sum(chain.n_draws for chain in chains) for chains in (coef_chains, omega_chains))
+        steps = coef_chains, omega_chains
+        self.interrupted_ = any(len(chains) < self.n_chains or chains[-1].interrupted for chains in steps)
+        self.n_burnin_, self.n_draws_ = (
+            min(sum(getattr(chain, name) for chain in chains) for chains in steps) for name in ("n_burnin", "n_draws")
+        )
         selected = self.inclusion_precision_ >= 0.5
         return Estimate(W, positive_definite(omega), self.inclusion_coef_ >= 0.5, selected, W_sd, omega_sd)
 
@@ -416,6 +434,8 @@ class JRNS(Baseline):
         n_runs = self.n_chains * (1 if self.variant == "joint" else 2)
         chains = []
         for i, chain_seed in enumerate(seed.spawn(self.n_chains)):
+            if watch.stopped:
+                break
             watch.stage(f"JRNS, {step}, chain {i + 1} of {self.n_chains}")
             path = None if self.checkpoint is None else Path(self.checkpoint)
             if path is not None and n_runs > 1:
@@ -440,7 +460,7 @@ class JRNS(Baseline):
                 print(
                     f"{step}, chain {i + 1}: {done.n_burnin} + {done.n_draws} draws, {done.seconds:.1f} s", flush=True
                 )
-        return chains
+        return begun(chains)
 
     def _check_parameters(self) -> None:
         for name, smallest in (("n_burnin", 0), ("n_draws", 1), ("n_chains", 1)):

@@ -390,6 +390,9 @@ class MSSL(Baseline):
         Changes of W and Ω to stop at, relative to their largest entry.
     max_iter : int, default=500
         Most iterations at a pair of spikes.
+    standardize : bool, default=False
+        Scale the outputs to unit variance first, so that their units do not matter; results are in the units given.
+        The workflow and `nard fit` do so.
 
     Attributes
     ----------
@@ -411,11 +414,12 @@ class MSSL(Baseline):
     (5, 10)
     """
 
-    def __init__(self, exploration="conditional", n_spikes=10, tol=1e-3, max_iter=500):
+    def __init__(self, exploration="conditional", n_spikes=10, tol=1e-3, max_iter=500, standardize=False):
         self.exploration = exploration
         self.n_spikes = n_spikes
         self.tol = tol
         self.max_iter = max_iter
+        self.standardize = standardize
 
     def _estimate(self, X, Y) -> Estimate:
         self._check_parameters()

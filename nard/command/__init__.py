@@ -49,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
             return code
         except DataError as error:
             return _fail(str(error))
-        except KeyboardInterrupt:
-            print("stopped", file=sys.stderr)
+        except KeyboardInterrupt as stop:
+            print(f"stopped: {stop}" if str(stop) else "stopped", file=sys.stderr)
             return 130
         except BrokenPipeError:
             # Whoever read our output has heard enough; Python must not complain again when it closes the stream.

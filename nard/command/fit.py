@@ -103,11 +103,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         model = fitted_model(options.method, settings, options.seed, X, Y, groups, options.output)
     except ValueError as error:
-        raise DataError(
-            f"{options.X} (X) and {options.Y} (Y): {error}\n"
-            "  to fix: correct the tables; or have them prepared by the workflow (missing values, constant features,\n"
-            f"  outliers): nard init my-project --inputs {options.X} --outputs {options.Y}"
-        ) from error
+        fix = (
+            "\n  to fix: correct the tables; or have them prepared by the workflow (missing values, constant\n"
+            f"  features, outliers): nard init my-project --inputs {options.X} --outputs {options.Y}"
+        )
+        known = isinstance(error, DataError)  # which says itself what to do
+        raise DataError(f"{options.X} (X) and {options.Y} (Y): {error}{'' if known else fix}") from error
     summary = write_model(model, options.method, settings, len(X), groups, about, paths)
     write_tsv(groups, Path(options.output, "groups.tsv"))
     found = summary["found"]
@@ -196,7 +197,8 @@ def _seconds(text: str) -> float | None:
 
 
 def _seed(text: str) -> int:
-    return _whole(text, "a whole number of at least 0")
+    most = 2**32 - 1
+    return int(_number(text, lambda value: 0 <= value <= most and value.is_integer(), f"a whole number up to {most}"))
 
 
 def _whole(text: str, expected: str) -> int:

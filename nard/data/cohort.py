@@ -20,6 +20,7 @@ from nard.data.sheets import read_frame
 from nard.data.tables import Table, read_pair
 from nard.data.words import words
 from nard.errors import DataError
+from nard.inputs import check_magnitudes
 
 __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
@@ -121,6 +122,12 @@ def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Ma
 
 def _finished(sides, covariates, options, files, ledger: Ledger, age=None, settings=None) -> Prepared:
     """The steps that both kinds of cohort share: missing values, outliers, age, covariates, scale."""
+    numeric = [(table, files[side]) for side, table in sides.items()]
+    numeric += [] if age is None else [(age.to_frame(), files["inputs"])]
+    if covariates is not None:
+        numeric += [(covariates.select_dtypes("number"), files.get("covariates", files["inputs"]))]
+    for table, file in numeric:
+        check_magnitudes(table.to_numpy(dtype=float), list(table.columns), file)
     if options["impute"] != "none":
         empty = (sides["inputs"].isna().mean(axis=1) > 0.5) | (sides["outputs"].isna().mean(axis=1) > 0.5)
         _drop_samples(sides, empty.index[empty], ledger, "mostly missing")

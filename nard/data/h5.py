@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from nard.data.names import composed
 from nard.data.unpacking import AGAIN, file_error, some
 from nard.errors import DataError
 
@@ -56,8 +57,6 @@ def with_parts(named: Mapping[str, str], found: Mapping[str, str]) -> dict[str, 
 
 def is_hdf5(path: Path) -> bool:
     """Whether the signature is at the start, or behind the block of their own that MuData and others put before it."""
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         start = file.read(_PLACES[-1] + len(_SIGNATURE))
     return any(start[place:].startswith(_SIGNATURE) for place in _PLACES)
@@ -185,7 +184,7 @@ def _names(path: Path, side, count: int) -> list[str]:
         values = _read(path, index, count, _NAMES)
     if values.shape != (count,):
         raise file_error(path, f"{side.name!r} has {len(values)} names, but the matrix {count} on this side", AGAIN)
-    return [str(value) for value in values]
+    return [composed(str(value)) for value in values]
 
 
 def _dense(path: Path, matrix, shape: tuple[int, int]) -> np.ndarray:

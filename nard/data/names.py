@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["antibody_key", "barcode", "gene_key", "is_barcode", "is_list", "nearest", "patient", "sample_type"]
+__all__ = [
+    *("antibody_key", "barcode", "composed", "gene_key", "is_barcode", "is_list", "nearest", "patient", "sample_type")
+]
 
 _BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
 _VENDOR_SUFFIX = re.compile(r"-(R|M|G)-(V|C|E|NA|QC)$")
@@ -73,6 +76,21 @@ def patient(name: str) -> str:
 def sample_type(name: str) -> str | None:
     """Two digits: 01 primary tumour, 06 metastasis, 11 normal tissue; None where the barcode ends at the patient."""
     return name[13:15] or None
+
+
+def composed(value):
+    """A text, or the texts in lists and mappings, with each accent in one character with its letter.
+
+    Examples
+    --------
+    >>> composed(["e\u0301"]) == ["\u00e9"]
+    True
+    """
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, dict):
+        return {composed(key): composed(each) for key, each in value.items()}
+    return [composed(each) for each in value] if isinstance(value, list) else value
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import pandas as pd
 from nard.data.h5 import is_hdf5, read_h5, split_part
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode
 from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, no_rows, read_sheet
-from nard.data.unpacking import file_error, read_bytes, some, stem
+from nard.data.unpacking import file_error, read_bytes, require_file, some, stem
 from nard.errors import DataError
 
 __all__ = ["OrientationError", "Table", "read_pair", "read_table"]
@@ -116,12 +117,13 @@ def read_table(
     if orientation not in ("auto", "samples_in_rows", "features_in_rows"):
         fix = "set `orientation` to auto, samples_in_rows or features_in_rows"
         raise file_error(path, "unknown orientation", fix, found=repr(orientation))
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir, it raises nothing
         return _read_folder(path, orientation)
+    require_file(path)
     if is_hdf5(path):
         values, label = read_h5(path, part)
         return Table(values, f"{label} (samples × features)", (), own_names=True)
-    if part is not None and path.exists():
+    if part is not None:
         raise file_error(path, f"no HDF5 file, so that it has no part {part!r}", "leave out # and what follows")
     sheet = read_sheet(path)
     return _measurements(sheet, _recognise(sheet), orientation, known_samples, known_features)

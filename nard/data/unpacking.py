@@ -8,15 +8,17 @@ import gzip
 import io
 import lzma
 import re
+import stat
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import IO
 
-from nard.data.names import nearest
+from nard.data.names import composed, nearest
 from nard.errors import DataError
 
-__all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "some", "stem"]
+__all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "require_file", "some", "stem"]
 
 AGAIN = "download or copy it again"
 
@@ -26,10 +28,25 @@ _PACKED = {
     "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
     "xz": (b"\xfd7zXZ\x00",),
 }
+_OPENERS: Mapping[str, Callable] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 _ENDINGS = re.compile(r"(\.(gz|bz2|xz|zip|tsv|csv|txt))+$", re.IGNORECASE)
 # So much alike, by difflib, is a name that may have been meant.
 _ALIKE = 0.75
 _DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+# What is no file, though a path may name it: reading some of these would never end.
+_NO_FILES = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+# Beyond so many bytes, an archive may unpack to no more than so many times its size. Zeros alone have 100.
+_MUCH = 2**28
+_MOST_TIMES = 250
+_CHUNK = 2**22
+# An archive in an archive is common, but one can be made that holds itself.
+_MOST_LAYERS = 3
 # What downloads save in place of a table, by how the text begins.
 _NO_TABLES = (
     (("<!doctype", "<html", "<?xml"), "a web page, most likely an error message of the server", AGAIN),
@@ -45,12 +62,31 @@ def read_text(path: str | Path) -> str:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, unpacked."""
+    require_file(path)
     try:
-        return _unpacked(path, path.read_bytes())
-    except FileNotFoundError as error:
-        raise _not_there(path) from error
+        content = path.read_bytes()
+        return _unpacked(path, content, len(content))
     except OSError as error:
-        raise file_error(path, "the file cannot be read", "correct its permissions", found=str(error)) from error
+        raise _unreadable(path, error) from error
+    except MemoryError as error:
+        raise file_error(path, "the file is too large for the memory", "select samples and features first") from error
+
+
+def require_file(path: Path) -> None:
+    """An error at once where there is nothing that could be read to its end."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _not_there(path) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if not stat.S_ISREG(mode):
+        what = _NO_FILES.get(stat.S_IFMT(mode), "something else")
+        raise file_error(path, f"{what}, not a file", "save the content in a file, and name that")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def decoded(path: Path) -> tuple[str, list[dict]]:
@@ -68,6 +104,9 @@ def decoded(path: Path) -> tuple[str, list[dict]]:
             notes.append({"code": "latin-1"})
     if "\0" in text:
         raise file_error(path, "binary data, not a table as text", "save the table as TSV or CSV")
+    if not text.isascii():
+        # An accent may be a character of its own; names are to be the same either way.
+        text = composed(text)
     if not text or text.isspace():
         raise file_error(path, "the file is empty", AGAIN)
     start = text[:100].lstrip().lower()
@@ -96,7 +135,13 @@ def stem(path: Path) -> str:
     return _ENDINGS.sub("", path.name)
 
 
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return file_error(path, "the file cannot be read", "correct the path, or its permissions", found=str(error))
+
+
 def _not_there(path: Path) -> DataError:
+    if path.is_symlink():
+        return file_error(path, f"a link to {path.readlink()}, which is not there", "correct the link")
     if not path.parent.is_dir():
         return file_error(path, f"no such file, and no folder {path.parent}", "correct the path")
     others = sorted(path.parent.iterdir())
@@ -110,12 +155,19 @@ def _not_there(path: Path) -> DataError:
     return file_error(path, "no such file", "correct the path", found)
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
+def _unpacked(path: Path, content: bytes, size: int, layers: int = 0) -> bytes:
+    """``content`` without its packing, of which there may be several layers; ``size`` is that of the file."""
     packing = next((name for name, magic in _PACKED.items() if content.startswith(magic)), None)
     if packing:
-        unpack = {"gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress}.get(packing)
+        if layers == _MOST_LAYERS:
+            raise file_error(
+                path, f"an archive in an archive, {layers} times", "unpack it and name the file with the table"
+            )
+        packed = io.BytesIO(content)
         try:
-            return _unpacked(path, unpack(content) if unpack else _unzipped(path, content))
+            with _OPENERS[packing](packed) if packing in _OPENERS else _unzipped(path, packed) as stream:
+                inside = _drained(path, stream, packed, size / len(content))
+            return _unpacked(path, inside, size, layers + 1)
         except DataError:
             raise
         except _DAMAGE as error:
@@ -128,12 +180,24 @@ def _unpacked(path: Path, content: bytes) -> bytes:
     return content
 
 
-def _unzipped(path: Path, content: bytes) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
-        if "[Content_Types].xml" in names:
-            raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
-        if len(names) != 1:
-            problem = f"a zip archive of {len(names)} files instead of one"
-            raise file_error(path, problem, "unpack it and name the file with the table", found=some(names))
-        return archive.read(names[0])
+def _drained(path: Path, stream: IO[bytes], packed: io.BytesIO, of_file: float) -> bytes:
+    """All that a stream unpacks; ``of_file`` bytes of the file stand for one of the packed ones."""
+    parts, unpacked = [], 0
+    while chunk := stream.read(_CHUNK):
+        parts.append(chunk)
+        unpacked += len(chunk)
+        if unpacked > max(_MUCH, _MOST_TIMES * of_file * packed.tell()):
+            problem = f"the archive unpacks to more than {_MOST_TIMES} times its size, which no table does"
+            raise file_error(path, problem, "check that this is the right file; if it is, unpack it first")
+    return b"".join(parts)
+
+
+def _unzipped(path: Path, packed: io.BytesIO) -> IO[bytes]:
+    archive = zipfile.ZipFile(packed)
+    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if "[Content_Types].xml" in names:
+        raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
+    if len(names) != 1:
+        problem = f"a zip archive of {len(names)} files instead of one"
+        raise file_error(path, problem, "unpack it and name the file with the table", found=some(names))
+    return archive.open(names[0])

@@ -70,6 +70,7 @@ _WORDS = {
     "heavy tails": "{count} of the {side} have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
     "copies": "{one} and {other} are copies of each other: leave one out",
+    "combination": "{one} is a combination of others ({names}): leave it or one of these out",
 }
 
 

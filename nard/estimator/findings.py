@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nard.export.graphs import findings_graph
-from nard.inputs import CheckedDataMixin, is_number, require
+from nard.inputs import CheckedDataMixin, is_number, require, some
 from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
 
 __all__ = ["FindingsMixin", "association_table", "caution_text", "edge_table", "relevance_table"]
@@ -78,6 +78,13 @@ def caution_text(caution: Mapping) -> str:
             "No input is active in the column-wise model, so that the "
             f"{caution['associations']} associations found are plain correlations, many by way of other inputs: "
             'set relevance="auto" or "entries".'
+        )
+    if caution["code"] == "copies":
+        listed = [f"{name!r} (of {some(others)})" for name, others in caution["outputs"].items()]
+        more = f" and {caution['count'] - len(listed)} more" if caution["count"] > len(listed) else ""
+        return (
+            f"Outputs that are copies or combinations of others: {', '.join(listed)}{more}. Edges among these are no "
+            "findings, and they hide edges to other outputs: leave out what follows from the rest."
         )
     return (
         f"Hidden inputs behind the outputs: {caution['evident']} evident, {caution['used']} allowed for. Associations "

@@ -6,6 +6,7 @@ import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler
 from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
-from nard.inputs import check_same_samples, is_number, require
+from nard.inputs import check_same_samples, dependent_columns, is_number, require
 from nard.progress import Watch
 from nard.selection import association_tests, network_test
 
@@ -35,6 +36,8 @@ _RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, 
 # "auto" does not try entries where rows × inputs × outputs exceed this: every sweep goes through all of them.
 _MOST_PRODUCTS = 2e9
 _FDR = 0.05
+# Copies among the outputs that a warning names.
+_MOST_COPIES = 5
 
 
 class _Choice(str):
@@ -257,13 +260,17 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
         cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
+        dependent = dict(dependent_columns(data.Y))
+        self.cautions_ = self._copies(dependent)
 
         settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch:
             watch.stage("NARD: first pass")
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
-            parts, lams, tails = self._tune(features, Y, models, predicting, settings, cov_prior, seed, watch)
+            # The likelihood of outputs that follow from others grows without end as λ falls.
+            scored = np.setdiff1d(np.arange(Y.shape[1]), list(dependent))
+            parts, lams, tails = self._tune(features, Y, scored, models, predicting, settings, cov_prior, seed, watch)
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
 
             def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, Preparation, JointFit]:
@@ -520,8 +527,12 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         models = several("inputs", 0 if auto else self.hidden) | models
         return models, list(models), tested
 
-    def _tune(self, features, Y, models, predicting, settings, cov_prior, seed, watch):
-        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails."""
+    def _tune(self, features, Y, scored, models, predicting, settings, cov_prior, seed, watch):
+        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails.
+
+        ``scored`` are the outputs by whose held-out samples it chooses.
+        """
+        Y, of_scored = Y[:, scored], settings.of_outputs(scored)
         self.lam_path_, self.scores_ = None, None
         by_rule = isinstance(self.lam, str)
         paths, lams, validations = {}, {}, {}
@@ -530,13 +541,13 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         elif len(predicting) > 1:
             watch.stage("NARD: cross-validation of the parts")
         for parts, preparation in models.items():
-            grid = lam_grid(preparation.rough, self.lam) if by_rule else np.array([float(self.lam)])
+            grid = lam_grid(preparation.rough, self.lam, scored) if by_rule else np.array([float(self.lam)])
             lams[parts] = float(grid[0])
             if self.lam == "ebic":
                 paths[parts], lams[parts] = ebic_path(preparation, grid, settings.alpha_prior, cov_prior, watch)
                 grid = np.array([lams[parts]])
             if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
-                found = cross_validate(features, Y, grid, parts, settings, _N_FOLDS, seed, watch)
+                found = cross_validate(features, Y, grid, parts, of_scored, _N_FOLDS, seed, watch)
                 if found is None and self.lam == "cv" and parts == predicting[0]:
                     raise KeyboardInterrupt  # there is no λ yet to return anything for
                 if found is not None:
@@ -597,9 +608,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             part /= scaler.x_scale[:, None]
         self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
-        self.cautions_ = self._cautions(data, shown, parts, joint)
-        for caution in self.cautions_:
+        found = self._cautions(data, shown, parts, joint)
+        for caution in found:
             warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
+        self.cautions_ += found
 
     def _keep_network(self, shown, preparation, joint):
         """The tests of edges, in the units of the data."""
@@ -607,6 +619,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.edge_test_ = replace(
             found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
         )
+
+    def _copies(self, dependent: Mapping[int, list[int]]) -> list[dict]:
+        """The caution of outputs that follow from others, told before the long work."""
+        names = self.target_labels_
+        outputs = {names[j]: [names[k] for k in others] for j, others in dependent.items()}
+        if not outputs:
+            return []
+        caution = {"code": "copies", "count": len(outputs), "outputs": dict(islice(outputs.items(), _MOST_COPIES))}
+        warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
+        return [caution]
 
     def _cautions(self, data, shown, parts, joint) -> list[dict]:
         """Codes and numbers of what the tests cannot promise; ``findings.caution_text`` has the words."""

@@ -16,7 +16,7 @@ telling which samples are unusual.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -76,6 +76,13 @@ class Settings:
     own: np.ndarray
     tails: float | None
 
+    def of_outputs(self, kept: np.ndarray) -> Settings:
+        """The same for some of the outputs."""
+        prior = self.cov_prior
+        if prior is not None and np.ndim(prior[1]) == 2:
+            prior = (prior[0], np.asarray(prior[1])[np.ix_(kept, kept)], prior[2])
+        return replace(self, cov_prior=prior, own=self.own[kept])
+
 
 class _Fold:
     """One training fold walking down the path of λ, and its held-out samples."""
@@ -115,9 +122,12 @@ def fixed_rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def lam_grid(rough: RoughPass, rule: str) -> np.ndarray:
-    """From the smallest λ with an empty network down, to a fiftieth of it for "ebic", to a 3,000th for "cv"."""
-    return max(rough.largest_lam, 1e-3) * _STEP ** np.arange(_N_LAMS[rule])
+def lam_grid(rough: RoughPass, rule: str, scored: np.ndarray) -> np.ndarray:
+    """From the smallest λ with an empty network down, to a fiftieth of it for "ebic", to a 3,000th for "cv".
+
+    ``scored`` are the outputs that do not follow from others.
+    """
+    return max(rough.largest_lams[scored].max(), 1e-3) * _STEP ** np.arange(_N_LAMS[rule])
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ _SKLEARN = Publication(
     2011,
     "Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, 2825–2830.",
 )
+# For priors with a scale of their own: findings must not depend on the units of a table.
+_SCALED = {"standardize": True}
 # On the paths of CAPME and of the multi-task lasso.
 _VALUES = 30
 
@@ -146,6 +148,7 @@ _ALL = (
         lambda n, d, m, folds: 3 * d * d + 12 * d * m + 12 * m * m + 2 * n * (d + m),
         "#56B4E9",
         "X",
+        arguments=_SCALED,
     ),
     Method(
         "ard",
@@ -185,6 +188,7 @@ _ALL = (
         lambda n, d, m, folds: 4 * d * d + 14 * d * m + 14 * m * m + 2 * n * (d + m),
         "#44AA99",
         "*",
+        arguments=_SCALED,
         takes=("time_budget",),
     ),
     Method(
@@ -202,6 +206,7 @@ _ALL = (
         lambda n, d, m, folds: 4 * min(d, 3 * n) ** 2 + 3 * n * (d + m) + 18 * d * m + 18 * m * m,
         "#661100",
         "<",
+        arguments=_SCALED,
         takes=("time_budget",),
         predicting={"n_burnin": 250, "n_draws": 750},
     ),

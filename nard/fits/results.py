@@ -23,7 +23,7 @@ _ARRAYS = (
 )
 # Columns of associations that only NARD has, and what stands there for baselines.
 _OF_ENTRIES = {"own": False, "probability": np.nan, "stand_ins": ""}
-_DIAGNOSTICS = ("converged", "n_iter", "n_draws", "guarded")
+_DIAGNOSTICS = ("converged", "n_iter", "n_burnin", "n_draws", "guarded")
 
 
 def read_matrix(path: str | Path) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
@@ -14,12 +13,23 @@ from nard.data.sheets import read_frame
 from nard.data.words import dropped_lines, told, with_words, words
 from nard.errors import DataError
 from nard.fits.memory import MemoryLimit, memory_limit, too_large
+from nard.inputs import dependent_columns
 from nard.project.config import cohort_files, cohort_settings, load_config, methods_of
 
-__all__ = ["check_config", "check_memory", "check_row", "check_table", "checked_cohort", "prepare_cohort", "printed"]
+__all__ = [
+    "check_config",
+    "check_memory",
+    "check_row",
+    "check_table",
+    "checked_cohort",
+    "copies",
+    "prepare_cohort",
+    "printed",
+]
 
 _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
 _TALL = 0.05
+_MOST_COPIES = 3
 
 
 def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> Prepared:
@@ -57,6 +67,16 @@ def checked_cohort(
         "advice": list(_advice(prepared, settings)),
     }
     return prepared, account | {key: with_words(account[key]) for key in ("dropped", "notes", "advice")}
+
+
+def copies(Y: pd.DataFrame) -> Iterator[dict]:
+    """The first outputs that follow from others, as facts; Y has no missing values and no constant column."""
+    for column, others in dependent_columns(Y.to_numpy())[:_MOST_COPIES]:
+        one, names = Y.columns[column], [str(Y.columns[other]) for other in others]
+        if len(names) == 1:
+            yield {"code": "copies", "one": names[0], "other": one}
+        else:
+            yield {"code": "combination", "one": one, "names": names}
 
 
 def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
@@ -141,7 +161,4 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
             heavy = values.columns[values.kurt().to_numpy() > _OUTLYING]
             if len(heavy) > _TALL * values.shape[1]:
                 yield {"code": "heavy tails", "side": side, "count": len(heavy), "names": list(heavy[:3])}
-    correlation = np.corrcoef(prepared.Y.to_numpy(), rowvar=False)
-    rows, columns = np.nonzero(np.triu(np.abs(np.atleast_2d(correlation)), 1) > 0.995)
-    for i, j in list(zip(rows, columns, strict=True))[:3]:
-        yield {"code": "copies", "one": prepared.Y.columns[i], "other": prepared.Y.columns[j]}
+    yield from copies(prepared.Y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -15,7 +16,8 @@ import yaml
 from nard.chapters import CHAPTERS
 from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
-from nard.data.names import is_list, nearest
+from nard.data.names import composed, is_list, nearest
+from nard.data.unpacking import require_file
 from nard.errors import DataError
 from nard.fits.classes import load_class
 from nard.fits.methods import METHODS, announced, find_method
@@ -46,6 +48,10 @@ _GONE = {
 }
 
 
+# Far beyond any config, and far below what would take long to go through.
+_DEEPEST, _MOST_NODES = 30, 100_000
+
+
 class ConfigError(DataError):
     """A mistake in the configuration."""
 
@@ -67,9 +73,11 @@ def load_config(path: str | Path) -> dict:
 def read_yaml(path: str | Path) -> dict:
     """The keys and values in a YAML file; a key that is there twice is an error."""
     try:
-        config = yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file.") from None
+        require_file(Path(path))
+    except DataError as error:
+        raise ConfigError(str(error)) from None
+    try:
+        config = yaml.load(Path(path).read_text(encoding="utf-8"), _Careful)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not a file that can be read as UTF-8.\n  {error}") from None
     except yaml.YAMLError as error:
@@ -79,15 +87,61 @@ def read_yaml(path: str | Path) -> dict:
     return config
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """Takes no mapping with a key that is there twice; plain YAML would silently keep the last."""
+class _Careful(yaml.SafeLoader):
+    """Takes no mapping with a key that is there twice, of which plain YAML would silently keep the last.
 
-    def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for (key, _), name in zip(node.value, keys, strict=True):
-            if keys.count(name) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key `{name}` is there twice", key.start_mark)
-        return super().construct_mapping(node, deep)
+    Nor what is nested too deeply, or grows beyond measure by aliases of aliases.
+    """
+
+    def __init__(self, stream):
+        super().__init__(stream)
+        self._depth = 0
+        self._sizes: dict[int, int] = {}  # of every node with all that its aliases stand for
+
+    def compose_node(self, parent, index):
+        mark = self.peek_event().start_mark
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise yaml.composer.ComposerError(None, None, f"more than {_DEEPEST} levels, one in another", mark)
+        alias = self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if alias:
+            if id(node) not in self._sizes:
+                raise yaml.composer.ComposerError(None, None, "an alias of what it is in itself", mark)
+            return node
+        children = [] if isinstance(node, yaml.ScalarNode) else node.value
+        parts = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
+        self._sizes[id(node)] = 1 + sum(self._sizes[id(part)] for part in parts)
+        if self._sizes[id(node)] > _MOST_NODES:
+            raise yaml.composer.ComposerError(None, None, f"more than {_MOST_NODES} entries, aliases included", mark)
+        return node
+
+    def compose_mapping_node(self, anchor):
+        node = super().compose_mapping_node(anchor)
+        known = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in known:
+                    problem = f"the key `{key.value}` is there twice"
+                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+                known.add((key.tag, key.value))
+        return node
+
+
+def _finite(_, value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _whole(_, value) -> bool:
+    """1.0 is none here, though JSON knows no difference: what takes a whole number would fail on it, later."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many({"number": _finite, "integer": _whole}),
+)
 
 
 def validated(given: Mapping, where: str = "config") -> dict:
@@ -95,7 +149,7 @@ def validated(given: Mapping, where: str = "config") -> dict:
     config = deepcopy(dict(given))
     problems = list(_keys_that_are_no_text(config))
     if not problems:
-        validator = jsonschema.Draft202012Validator(schema())
+        validator = _Validator(schema())
         problems = [line for error in validator.iter_errors(config) for line in _in_plain_words(error)]
     if not problems:
         _fill(config, schema())
@@ -120,9 +174,12 @@ def cohort_settings(config: Mapping, cohort: str) -> dict:
     The preparation is the common one, overridden by the cohort's own.
     """
     entry = config["cohorts"][cohort]
+    preprocessing = {**config["preprocessing"], **entry["preprocessing"]}
     return {
         **entry,
-        "preprocessing": {**config["preprocessing"], **entry["preprocessing"]},
+        # Names in files have one form of their accents (nard.data.unpacking), those of files themselves have either.
+        **{key: composed(entry[key]) for key in ("id", "age", "filter", "macro", "molecular")},
+        "preprocessing": {**preprocessing, "adjust": composed(preprocessing["adjust"])},
         "cancer": entry["cancer"] or cohort,
         "title": entry["title"] or cohort,
     }
@@ -252,6 +309,9 @@ def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
         closest = nearest(str(error.instance), choices)
         hint = f" Did you mean {closest!r}?" if closest else ""
         yield f"`{place}` is {error.instance!r}; it can be {_listed(error.validator_value)}.{hint}"
+    elif error.validator == "type":
+        kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        yield f"`{place}` is {error.instance!r}: expected {' or '.join(_TYPES[kind] for kind in kinds)}."
     elif error.validator == "anyOf":
         yield f"`{place}` is {error.instance!r}: {resolve(error.schema).get('description', error.message)}"
     elif "propertyNames" in error.absolute_schema_path:
@@ -260,6 +320,17 @@ def _in_plain_words(error: jsonschema.ValidationError) -> Iterator[str]:
         yield f"`mirror` is {masked(str(error.instance))!r}: expected file:///…, http://… or https://…, or null."
     else:
         yield f"`{place}` is {error.instance!r}: {error.message}"
+
+
+_TYPES = {
+    "integer": "a whole number, without a decimal point",
+    "number": "a finite number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list, [a, b]",
+    "object": "keys and values",
+    "null": "null",
+}
 
 
 def _choices(node: Mapping) -> str:

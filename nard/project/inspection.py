@@ -16,6 +16,7 @@ from nard.data.sheets import read_frame
 from nard.data.tables import Table
 from nard.data.words import with_words, words
 from nard.errors import DataError
+from nard.project.check import copies
 
 __all__ = ["described", "look_at_covariates", "look_at_pair"]
 
@@ -26,13 +27,15 @@ def look_at_pair(inputs: str, outputs: str, orientation: str, pathways: Pathways
     """What is in two tables, as plain values; :class:`DataError` if they cannot be read or share no sample."""
     tables = read_omics(inputs, outputs, orientation, pathways)
     ledger = Ledger()
-    X, _ = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
+    X, Y = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
     found = {
         side: {"file": file, **_look_at(table, *members[side])}
         for side, file, table in zip(("inputs", "outputs"), (inputs, outputs), tables, strict=True)
     }
-    return {**found, "samples": len(X)}
+    # A copy lacks the values that the original lacks.
+    Y = Y.loc[:, Y.nunique() > 1]
+    return {**found, "samples": len(X), "advice": with_words(list(copies(Y.fillna(Y.median()))))}
 
 
 def _look_at(table: Table, members: list[str], key) -> dict:
@@ -70,6 +73,7 @@ def described(found: Mapping) -> list[str]:
         lines.append(f"  {table['in_pathways']} of the {table['of_pathways']} {what} of the pathways")
         lines.extend(f"  {words(note)}" for note in table["notes"])
     lines.append(f"samples in both: {found['samples']}")
+    lines.extend(f"TO DO: {words(advice)}" for advice in found["advice"])
     return lines
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.exceptions import ConvergenceWarning
 
 from nard.baselines.chains import effective_sample_size, fit_resuming
 from nard.baselines.hsghs import HSGHS, draw_rows_tall, draw_rows_wide, initial_state, make_problem, sweep
@@ -293,18 +292,6 @@ def test_a_checkpoint_that_the_user_has_given_up_is_replaced(easy, tmp_path):
     HSGHS(30, 17, random_state=3, checkpoint=path).fit(easy.X, easy.Y)
     other = fit_resuming(HSGHS(30, 20, random_state=4), easy.X, easy.Y, path)
     np.testing.assert_array_equal(other.coef_, HSGHS(30, 20, random_state=4).fit(easy.X, easy.Y).coef_)
-
-
-def test_an_interrupted_chain_says_so_and_keeps_its_checkpoint(easy, tmp_path, monkeypatch):
-    path = tmp_path / "chain.npz"
-    with monkeypatch.context() as patch:
-        patch.setattr("nard.progress.Watch.tick", lambda self, text: setattr(self, "stopped", True))
-        with pytest.warns(ConvergenceWarning, match="fit again"):
-            found = fit_resuming(HSGHS(30, 60, random_state=3), easy.X, easy.Y, path)
-    assert found.interrupted_
-    assert found.n_draws_ < 60
-    resumed = fit_resuming(HSGHS(30, 60, random_state=3), easy.X, easy.Y, path)
-    assert (resumed.n_draws_, resumed.interrupted_, path.exists()) == (60, False, False)
 
 
 def test_checkpoints_of_several_chains_are_removed(easy, tmp_path):

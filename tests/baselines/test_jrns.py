@@ -205,7 +205,9 @@ def test_published_hyperprior_lets_zeros_return():
     assert abs(inclusion[0] - exact) < 4 * error[0]
 
 
-@pytest.mark.parametrize(("n", "t", "c"), [(80, 75.0, -20.0), (10, 8.0, 9.0), (300, 400.0, 1.0)])
+@pytest.mark.parametrize(
+    ("n", "t", "c"), [(80, 75.0, -20.0), (10, 8.0, 9.0), (300, 400.0, 1.0), (20, 0.5, 15.0), (20, 0.5, 12.0)]
+)
 def test_diagonal_draws(n, t, c):
     rng = np.random.default_rng(0)
     draws = np.array([jrns._diagonal(n, t, c, rng) for _ in range(20_000)])
@@ -392,3 +394,11 @@ def test_diagnostics_of_known_chains():
     # A drift within a chain is seen, too.
     assert split_rhat(draws[:1] + np.linspace(0, 5, 5000)) > 1.1
     assert split_rhat(np.ones((2, 10))) == 1
+
+
+def test_diagonal_draws_take_no_longer_where_the_data_say_nothing():
+    """The prior's exp(−ω) then makes the density; a normal law as wide as the data's is hardly ever below it."""
+    rng, n = np.random.default_rng(0), 50
+    draws = np.array([jrns._diagonal(n, 1e-18, 1.0, rng) for _ in range(20_000)])
+    assert draws.mean() == pytest.approx(n + 1, rel=0.01)
+    assert draws.var() == pytest.approx(n + 1, rel=0.05)

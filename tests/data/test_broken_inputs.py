@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -242,3 +243,24 @@ def test_missing_file(files):
     assert "mrnaa.tsv" in text
     assert "mrna.tsv" in text
     assert "cohorts.TEST.inputs" in text
+
+
+# 21
+@pytest.mark.parametrize("preprocessing", [{}, {"outliers": "none"}, {"outliers": "none", "impute": "knn"}])
+def test_values_that_cannot_be_squared(files, preprocessing):
+    files.rppa.iloc[4, 7] = 1e160
+    files.rppa.iloc[5, 8] = np.nan
+    text = error_of(files.check, preprocessing=preprocessing)
+    assert re.search(r"rppa.tsv has values too large .* in 1 column", text)
+    assert repr(files.rppa.index[4]) in text
+    assert "1e+160" in text
+    assert "cohorts.TEST.outputs" in text
+
+
+# 22
+def test_accents_match_however_they_are_encoded(files):
+    names = [f"Zoë {i}" for i in range(N)]
+    files.mrna.columns = names
+    files.rppa.columns = [unicodedata.normalize("NFD", name) for name in names]
+    assert list(files.mrna.columns) != list(files.rppa.columns)
+    assert files.check()["samples"] == N

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import lzma
+import unicodedata
 import zipfile
 
 import numpy as np
@@ -587,7 +588,8 @@ def names(shape):
     # Spaces at the ends, control characters and line ends do not survive; barcodes and TP53|7157 have a meaning, and
     # a header of numbers may be a row.
     text = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"], exclude_characters="|"), min_size=1, max_size=8)
-    plain = text.filter(lambda name: name == name.strip() and not sheets._numbers([name]))
+    composed = text.map(lambda name: unicodedata.normalize("NFC", name))
+    plain = composed.filter(lambda name: name == name.strip() and not sheets._numbers([name]))
     return st.lists(plain, min_size=shape, max_size=shape)
 
 

@@ -27,6 +27,10 @@ ABSENT = {"code": "absent", "side": "inputs", "count": 3, "nearest": {"CDKN1BB":
             "5 other file(s) in the folder skipped: 'a.txt', 'b', 'c' and 2 more",
         ),
         ({"code": "copies", "one": "AKT", "other": "AKT 2"}, "AKT and AKT 2 are copies of each other: leave one out"),
+        (
+            {"code": "combination", "one": "MAP", "names": ["SBP", "DBP"]},
+            "MAP is a combination of others (SBP, DBP): leave it or one of these out",
+        ),
     ],
 )
 def test_words_of_a_fact(fact, text):

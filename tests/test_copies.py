@@ -1,0 +1,67 @@
+"""Outputs that follow from others: told by name, and no trouble for a fit."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nard import NARD
+from nard.inputs import dependent_columns
+from nard.simulate import make_regression
+
+
+def independent(rng, n, m):
+    """Columns with something in common, of which none follows from others."""
+    return rng.standard_normal((n, m)) + rng.standard_normal((n, 3)) @ rng.standard_normal((3, m))
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 5), (300, 76), (100, 95), (60, 200)])
+def test_columns_of_their_own_are_no_copies(n, m):
+    for seed in range(20):
+        assert dependent_columns(independent(np.random.default_rng(seed), n, m)) == []
+
+
+def test_copies_and_combinations_are_found_in_any_units():
+    rng = np.random.default_rng(0)
+    Y = independent(rng, 200, 40)
+    rounded = np.round((20 * Y[:, 4] + 40 * Y[:, 5]) / 3)
+    more = [Y[:, 0], 2 - 3e9 * Y[:, 1], 1e-9 * (Y[:, 2] + Y[:, 3]), rounded, Y.sum(axis=1)]
+    found = dependent_columns(np.column_stack([Y, *more]))
+    assert found[:4] == [(40, [0]), (41, [1]), (42, [2, 3]), (43, [4, 5])]
+    assert found[4][0] == 44
+    assert len(found) == len(found[4][1]) == 5
+
+
+def test_a_copy_is_found_among_more_outputs_than_samples():
+    Y = independent(np.random.default_rng(0), 40, 60)
+    assert dependent_columns(np.column_stack([Y, Y[:, 7]])) == [(60, [7])]
+
+
+@pytest.mark.parametrize("kind", ["copy", "mean", "all twice"])
+@pytest.mark.parametrize("shape", [(100, 10, 8), pytest.param((300, 70, 76), marks=pytest.mark.slow)])
+def test_a_fit_with_copies_says_so_and_ends(shape, kind):
+    data = make_regression(*shape, random_state=0)
+    m = shape[2]
+    Y = pd.DataFrame(data.Y).add_prefix("p")
+    more = {"copy": Y[["p0"]], "mean": (Y[["p0"]] + Y[["p1"]].to_numpy()) / 2, "all twice": Y}[kind]
+    Y = pd.concat([Y, more.set_axis([f"q{i}" for i in range(more.shape[1])], axis=1)], axis=1)
+    of = "'p0', 'p1'" if kind == "mean" else "'p0'"
+    started = time.monotonic()
+    with pytest.warns(UserWarning, match=rf"copies or combinations of others: 'q0' \(of {of}\)"):
+        model = NARD().fit(data.X, Y)
+    # As without copies: it took minutes when λ was chosen by all outputs, for whose likelihood none is small enough.
+    assert time.monotonic() - started < 60
+    assert model.lam_ == pytest.approx(NARD().fit(data.X, data.Y).lam_, rel=0.1)
+    (caution,) = (caution for caution in model.cautions_ if caution["code"] == "copies")
+    assert caution["count"] == (m if kind == "all twice" else 1)
+    for values in (model.coef_, model.precision_, model.covariance_, model.predict(data.X)):
+        assert np.isfinite(values).all()
+    tables = [model.relevance(), model.associations(), model.edges()]
+    assert all(np.isfinite(table[name]).all() for table in tables for name in ("pvalue", "qvalue"))
+    # What drives the outputs is found as without the copies.
+    true = pd.MultiIndex.from_frame(
+        pd.DataFrame([(f"x{j}", f"p{i}") for i, j in zip(*np.nonzero(data.coef), strict=True)])
+    )
+    found = tables[1][tables[1]["selected"]].set_index(["feature", "target"]).index
+    assert true.isin(found).mean() > 0.8
