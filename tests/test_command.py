@@ -485,6 +485,18 @@ def test_init_takes_what_it_knows_nothing_about(tmp_path, capsys):
     assert cohort["preprocessing"] == {"genes": 2000, "proteins": "all", "log": "auto"}
 
 
+def test_init_proposes_normal_scores_for_skewed_values(raw, tmp_path, capsys):
+    """z-scores of what is no logarithm."""
+    mrna, _ = raw_tables()
+    linear = np.exp(mrna)
+    linear = linear.sub(linear.mean(axis=1), axis=0).div(linear.std(axis=1), axis=0)
+    path = write(linear, tmp_path / "z.tsv")
+    said(capsys, "init", tmp_path / "new", "--inputs", path, "--outputs", raw["outputs"])
+    text = (tmp_path / "new/config/config.yaml").read_text()
+    assert yaml.safe_load(text)["cohorts"]["COHORT"]["preprocessing"]["outliers"] == "rank_normal"
+    assert "half of the inputs have a skewness beyond 2." in text
+
+
 def test_init_without_files_is_a_template(tmp_path, capsys):
     out = said(capsys, "init", tmp_path / "new").out
     cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["COHORT"]

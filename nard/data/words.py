@@ -67,8 +67,18 @@ _WORDS = {
     "outputs (`preprocessing.proteins`) or more samples help",
     "many incomplete": "{count} samples were lost to single missing values: `preprocessing.max_missing` below "
     "{limit:g} drops features instead, `impute: knn` fills them in",
-    "heavy tails": "{count} of the {side} have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
+    "heavy tails": "{count} features have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
+    "skewed": "skewed like linear measurements, not like logarithms: half of the features have a skewness beyond "
+    "{skewness:.1f}, and values reach from {smallest:.5g} to {largest:.5g}. `preprocessing.outliers: rank_normal` "
+    "puts normal scores in their place, which changes the findings more than the choice of a method does",
+    "pathways only": "{kept} of {found} features are in use, for `preprocessing.{option}: pathway` takes only those "
+    "of the pathway table; {option}: all takes the others too",
+    "sparse": "{count} features have the same value, such as zero, in at least half of the samples ({names}). Where "
+    "they say present or absent rather than how much, the tests do not hold: join them or leave them out",
+    "sparse left out": "{count} features ({names}) were left out since they have the same value, such as zero, in at "
+    "least half of the samples: join them to sums, or keep them as ranks with ties by `preprocessing.outliers: "
+    "rank_normal`",
     "copies": "{one} and {other} are copies of each other: leave one out",
 }
 

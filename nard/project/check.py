@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from nard.data.cleaning import mostly_one_value
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
-from nard.data.words import dropped_lines, told, with_words, words
+from nard.data.words import dropped_lines, told, with_words
 from nard.errors import DataError
 from nard.fits.memory import MemoryLimit, memory_limit, too_large
 from nard.project.config import cohort_files, cohort_settings, load_config, methods_of
@@ -19,7 +20,10 @@ from nard.project.config import cohort_files, cohort_settings, load_config, meth
 __all__ = ["check_config", "check_memory", "check_row", "check_table", "checked_cohort", "prepare_cohort", "printed"]
 
 _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
-_TALL = 0.05
+_TALL = 0.05  # share of the features of a side that is worth a word
+_FEW = 0.25  # share of them below which what is left is told beside what there was
+# Notes of the preparation that ask the user for something.
+_ASKING = {"skewed"}
 
 
 def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> Prepared:
@@ -45,6 +49,8 @@ def checked_cohort(
             f"cohort {cohort}: {error}\n  config: {keys}\n"
             f"  or take {cohort} out of `cohorts`, or go on without it by `snakemake --keep-going`"
         ) from None
+    summary = prepared.ledger.summary()
+    asking = [note for note in summary["notes"] if note["code"] in _ASKING]
     account = {
         "cohort": cohort,
         "title": settings["title"],
@@ -53,8 +59,9 @@ def checked_cohort(
         "n_samples": len(prepared.X),
         "n_inputs": prepared.X.shape[1],
         "n_outputs": prepared.Y.shape[1],
-        **prepared.ledger.summary(),
-        "advice": list(_advice(prepared, settings)),
+        **summary,
+        "notes": [note for note in summary["notes"] if note not in asking],
+        "advice": [*asking, *_advice(prepared, settings)],
     }
     return prepared, account | {key: with_words(account[key]) for key in ("dropped", "notes", "advice")}
 
@@ -102,7 +109,7 @@ def check_row(account: Mapping) -> dict:
         "d": account["n_inputs"],
         "m": account["n_outputs"],
         "missing": "filled in" if filled else "none left",
-        "to do": " | ".join(map(words, account["advice"])),
+        "to do": " | ".join(map(told, account["advice"])),
     }
 
 
@@ -118,7 +125,7 @@ def printed(accounts: Sequence[Mapping]) -> str:
         lines.append(f"{account['cohort']}")
         lines.extend(map(_wrapped, dropped_lines(account["dropped"], n_names=4)))
         lines.extend(_wrapped(told(note)) for note in account["notes"])
-        lines.extend(_wrapped(f"TO DO: {words(advice)}") for advice in account["advice"])
+        lines.extend(_wrapped(f"TO DO: {told(advice)}") for advice in account["advice"])
         lines.append("")
     return "\n".join(lines)
 
@@ -131,13 +138,26 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
     """What the user may want to change, as facts."""
     options = settings["preprocessing"]
     n, m = prepared.Y.shape
+    sides = {"inputs": prepared.X, "outputs": prepared.Y}
+    for (side, values), option in zip(sides.items(), ("genes", "proteins"), strict=True):
+        found, kept = prepared.ledger.found[side]["features"], values.shape[1]
+        if settings["kind"] == "omics" and options[option] == "pathway" and kept < _FEW * found:
+            yield {"code": "pathways only", "side": side, "kept": kept, "found": found, "option": option}
+    for side, values in sides.items():
+        left_out = [row for row in prepared.ledger.dropped if (row["side"], row["code"]) == (side, "mostly one value")]
+        for row in left_out:
+            if row["count"] > _TALL * (values.shape[1] + row["count"]):
+                yield {"code": "sparse left out", "side": side, "count": row["count"], "names": row["names"][:3]}
+        sparse = list(values.columns[mostly_one_value(values)])
+        if len(sparse) > _TALL * values.shape[1]:
+            yield {"code": "sparse", "side": side, "count": len(sparse), "names": sparse[:3]}
     if n < m:
         yield {"code": "many outputs", "samples": n, "outputs": m}
     lost = [row for row in prepared.ledger.dropped if row["code"] == "incomplete"]
     if lost and lost[0]["count"] > n / 4:
         yield {"code": "many incomplete", "count": lost[0]["count"], "limit": options["max_missing"]}
     if options["outliers"] == "none":
-        for side, values in (("inputs", prepared.X), ("outputs", prepared.Y)):
+        for side, values in sides.items():
             heavy = values.columns[values.kurt().to_numpy() > _OUTLYING]
             if len(heavy) > _TALL * values.shape[1]:
                 yield {"code": "heavy tails", "side": side, "count": len(heavy), "names": list(heavy[:3])}

@@ -114,7 +114,26 @@ def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
 
 
 def _settled(cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str], pathways: Pathways) -> dict:
-    """What the check finds. Missing values are filled in where dropping their samples leaves few or none."""
+    """What the check finds. Skewed values become normal scores.
+
+    Missing values are filled in where dropping their samples leaves few or none.
+    """
+    account = _without_gaps(cohort, settings, preprocessing, reasons, pathways)
+    skewed = [fact for fact in account["advice"] if fact["code"] == "skewed"]
+    if not skewed:
+        return account
+    preprocessing["outliers"] = "rank_normal"
+    reasons["outliers"] = (
+        "normal scores, since half of the "
+        + " and half of the ".join(f"{fact['side']} have a skewness beyond {fact['skewness']:.1f}" for fact in skewed)
+        + ", as linear measurements have; winsorise only pulls outliers in"
+    )
+    return _checked(cohort, settings, preprocessing, pathways)
+
+
+def _without_gaps(
+    cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str], pathways: Pathways
+) -> dict:
     try:
         account = _checked(cohort, settings, preprocessing, pathways)
         lost = [row["count"] for row in account["dropped"] if row["code"] == "incomplete"]
