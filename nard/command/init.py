@@ -24,8 +24,9 @@ def add(commands) -> None:
     parser.add_argument("project", metavar="FOLDER", help="a new folder for config and results")
     parser.add_argument("--inputs", metavar="FILE", help="table of genes, or any inputs")
     parser.add_argument("--outputs", metavar="FILE", help="table of proteins, or any outputs, of the same samples")
-    parser.add_argument("--covariates", metavar="FILE", help="table with one row per sample, its name first")
+    parser.add_argument("--covariates", metavar="FILE", help="table with one row (or column) per sample")
     parser.add_argument("--adjust", nargs="+", default=[], metavar="COLUMN", help="covariates to regress out first")
+    parser.add_argument("--gene-names", metavar="FILE", help="table of other names of the genes, and their symbols")
     parser.add_argument("--name", default="COHORT", help="of the cohort, and of its folder of results")
     add_orientation(parser)
     parser.set_defaults(usage=parser.error)
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.inputs is None:
         text, account = template_for(options.name), None
     else:
-        files = {"inputs": options.inputs, "outputs": options.outputs, "covariates": options.covariates}
+        files = {key: getattr(options, key) for key in ("inputs", "outputs", "covariates", "gene_names")}
         text, account = config_for(options.name, _from(project, files), options.orientation, options.adjust, say)
     write_text(text, path)
     next_steps = _next_steps(project, account is None)

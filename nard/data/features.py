@@ -83,8 +83,9 @@ def choose_features(
                 f"{where}: none of the {len(absent)} {side} asked for is there.\n"
                 f"  asked for: {', '.join(absent[:5])}, …\n"
                 f"  found: {', '.join(map(str, values.columns[:5]))}, …\n"
-                "  to fix: if features were taken for samples set `orientation`; otherwise correct the names, or set\n"
-                f"  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
+                "  to fix: if features were taken for samples set `orientation`; otherwise correct the names"
+                + (", translate them by `gene_names`" if side == "inputs" else "")
+                + f", or set\n  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
             )
         if absent:
             # The first few, with a likely misspelling if there is one; gene symbols are too much alike for more.

@@ -18,10 +18,16 @@ import pandas as pd
 from nard.data.unpacking import AGAIN, decoded, file_error, some
 from nard.errors import DataError
 
-__all__ = ["MISSING", "Sheet", "as_number", "cell_reader", "no_rows", "read_frame", "read_sheet"]
+__all__ = ["MISSING", "Sheet", "as_number", "cell_reader", "is_date", "no_rows", "read_frame", "read_sheet", "retyped"]
 
-MISSING = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", ".", "-", "None", "#N/A")
+MISSING = (
+    *("", "NA", "NaN", "nan", "N/A", "null", "NULL", ".", "-", "None", "#N/A"),
+    # of clinical tables of TCGA and the GDC
+    *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Pending]", "[Discrepancy]"),
+    *("not reported", "Not Reported", "'--", "--"),
+)
 
+_DATE = re.compile(r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([ T]\d\d?:\d\d(:\d\d(\.\d+)?)?)?Z?$")
 _SEPARATORS = "\t;, "
 _SNIFFED_LINES = 12
 
@@ -118,6 +124,17 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     return frame.set_axis([sheet.header[i] for i in kept], axis=1)
 
 
+def retyped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with columns of numbers as numbers, where text came from rows or columns that are gone now."""
+    columns = [
+        _column(pd.Categorical(column.fillna("").astype(str)), ".").set_axis(column.index)
+        if column.dtype == object
+        else column
+        for _, column in frame.items()
+    ]
+    return pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
+
+
 def as_number(cell: str, decimal: str) -> float | None:
     """A stripped cell as a number, NaN if it is missing, None if it is text."""
     if cell in MISSING:
@@ -129,6 +146,11 @@ def as_number(cell: str, decimal: str) -> float | None:
         return None if "_" in cell else float(cell)
     except ValueError:
         return None
+
+
+def is_date(cell: str) -> bool:
+    """Whether a cell holds a date, with or without a time of the day."""
+    return _DATE.match(cell) is not None
 
 
 def cell_reader(lines: Iterable[str], separator: str):

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from nard.data.h5 import is_hdf5, read_h5, split_part
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode
-from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, no_rows, read_sheet
+from nard.data.names import antibody_key, barcode, gene_key, is_barcode, is_identifier
+from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, is_date, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, some, stem
 from nard.errors import DataError
 
@@ -210,11 +210,15 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     columns = list(layout.columns or range(layout.lead, len(header)))
     if not columns:
         raise file_error(path, "no column of numbers", "check that this is the right file", found=some(header))
+    notes = [*sheet.notes, layout.note] if layout.note else list(sheet.notes)
     quick = _quick_cells(sheet, layout, columns)
+    if quick is None and (dates := _date_columns(sheet, columns)):
+        columns = [column for column in columns if column not in dates]
+        notes.append({"code": "date columns", "count": len(dates), "columns": [header[column] for column in dates]})
+        quick = _quick_cells(sheet, layout, columns)
     leads, values = _careful_cells(sheet, layout, columns) if quick is None else quick
     if not leads:
         raise no_rows(sheet)
-    notes = [*sheet.notes, layout.note] if layout.note else list(sheet.notes)
 
     named = np.array([header[column] != "" for column in columns])
     for i in np.flatnonzero(~named):
@@ -312,6 +316,21 @@ def _is_short(content: bytes, separator: str) -> bool:
     return not exponents and b"x" * (_EXACT_DIGITS + 1) not in content.translate(marks)
 
 
+def _date_columns(sheet: Sheet, columns: list[int]) -> list[int]:
+    """The columns with nothing but dates in them, if there are others beside."""
+    found, left = set(), set(columns)
+    for _, cells in sheet.rows():
+        for column in list(left):
+            if is_date(cells[column]):
+                found.add(column)
+            elif cells[column] not in MISSING:
+                left.discard(column)
+        if not left:
+            return []
+    dates = sorted(left & found)
+    return dates if len(dates) < len(columns) else []
+
+
 def _careful_cells(sheet: Sheet, layout: _Layout, columns: list[int]) -> tuple[list[list[str]], np.ndarray]:
     """The same cell by cell: it forgives spaces and line ends within quotes, and tells the place of what is wrong."""
     leads, values, wrong = [], [], []
@@ -347,6 +366,7 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
         votes = _known(rows, known_samples, barcode) - _known(columns, known_samples, barcode)
         votes += _known(columns, known_features, antibody_key, gene_key)
         votes -= _known(rows, known_features, antibody_key, gene_key)
+        votes += sum(map(is_identifier, columns)) - sum(map(is_identifier, rows))
         told = votes > 0 if votes else None
     if orientation == "auto" and told is None:
         problem = "cannot tell whether the samples are in rows or in columns"

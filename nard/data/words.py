@@ -44,16 +44,30 @@ _WORDS = {
     "decimal commas": "numbers have decimal commas",
     "one of several": "of the columns of each sample, {column!r} was taken",
     "descriptions": "columns that describe the samples left out: {columns}",
+    "date columns": "{count} column(s) of dates left out: {columns}. To use them, make them numbers, such as days "
+    "since the first",
     "blank columns": "{count} blank column(s) dropped",
     "unnamed": "{count} feature(s) without a name or symbol dropped",
     "joined": "{count} repeated name(s) joined by the {how}",
     "symbols": "genes are named by their symbols, without the Entrez numbers of the file",
+    "gene names": "{count} features renamed by {file} ({names})",
+    "other case": "{count} genes of the pathways are spelt in other case and were renamed ({names})",
+    "other names": "{count} genes of the pathways have older or other names and were renamed ({names})",
+    "identifiers": "{count} features are named by identifiers of Ensembl ({names}): no pathway knows them. Give a "
+    "table of identifiers and symbols as `gene_names`, in the config or with `nard init --gene-names`",
+    "dates": "{count} features are named by dates or numbers ({names}), to which a spreadsheet turned the names of "
+    "genes (SEPT2 to 2-Sep, MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13): export the table from its source again, with "
+    "today's symbols (SEPTIN2, MARCHF1), or translate them by `gene_names`",
     "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",
     "more patients": "sample type {type} was taken ({patients} patients with both measurements); {more} more patients "
     "have them under other types: `preprocessing.sample_types: patient` takes these too",
+    "turned": "the samples are in its columns, so that the table was turned; it has {columns}",
+    "named by": "the column {column!r} names the samples",
     "several covariates": "covariates: {count} samples have several rows that differ; the first was taken",
+    "alike samples": "{count} samples of either file were not matched, whose names differ only in case or separators "
+    "({names}): spell them alike if they are the same",
     "few samples": "only {count} samples: few findings can be expected, and their error rates are less certain",
     "absent": "{count} asked for but not in the file: {names}",
     "looks raw": "values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are",

@@ -23,14 +23,14 @@ _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
 _TALL = 0.05  # share of the features of a side that is worth a word
 _FEW = 0.25  # share of them below which what is left is told beside what there was
 # Notes of the preparation that ask the user for something.
-_ASKING = {"skewed"}
+_ASKING = {"alike samples", "date columns", "dates", "identifiers", "skewed"}
 
 
 def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> Prepared:
     """X and Y of a cohort from its files, given by the config key that names them."""
     if settings["kind"] == "aging":
         return prepare_aging(read_frame(files["table"]), settings, files["table"], settings["preprocessing"])
-    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways)
+    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways, files.get("gene_names"))
     return prepare_omics(tables, files, pathways, settings["preprocessing"], settings["cancer"])
 
 

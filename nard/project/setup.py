@@ -67,7 +67,7 @@ def config_for(
     """
     now = {key: path for key, (path, _) in files.items()}
     pathways = read_pathways()
-    found = look_at_pair(now["inputs"], now["outputs"], orientation, pathways)
+    found, samples = look_at_pair(now["inputs"], now["outputs"], orientation, pathways, now.get("gene_names"))
     for line in described(found):
         say(line)
     settings = {key: path for key, (_, path) in files.items()}
@@ -79,12 +79,12 @@ def config_for(
         settings["orientation"] = orientation
     preprocessing = _chosen(found, reasons)
     if "covariates" in files:
-        columns = look_at_covariates(now["covariates"])
+        columns, how = look_at_covariates(now["covariates"], samples)
         _require_columns(adjust, columns, now["covariates"])
         reasons["covariates"] = "columns: " + "; ".join(f"{name} ({kind})" for name, kind in columns.items())
         reasons["adjust"] = "regressed out of inputs and outputs first; [] adjusts for nothing"
         preprocessing["adjust"] = list(adjust)
-        say(f"covariates: {now['covariates']}\n  {reasons['covariates']}")
+        say("\n  ".join([f"covariates: {now['covariates']}", *how, reasons["covariates"]]))
     account = _settled(cohort, {**settings, **now}, preprocessing, reasons, pathways)
     say(printed([account]))
     text = _text(

@@ -665,3 +665,26 @@ def test_real_files(real_data):
         shapes[path.parent.name, path.name[:4]] = table.values.shape
     assert shapes["KIRC", "mrna"][1] == 174
     assert shapes["KIRC", "rppa"][0] == 478
+
+
+# Dates
+
+
+def test_columns_of_dates_are_left_out_and_told(write):
+    path = write(f"id\tx\tdrawn\tseen\ty\n{A}\t1\t2020-01-31\tNA\t2\n{B}\t3\t\t31/01/2020 10:30\t4\n")
+    table = read_table(path)
+    check(table, "plain table", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}})
+    assert "2 column(s) of dates left out: drawn, seen" in notes_of(table)[0]
+
+
+def test_a_date_among_numbers_is_an_error(write):
+    for text in (f"id\tx\ty\n{A}\t1\t2020-01-31\n{B}\t3\t4\n", f"id\tx\ty\n{A}\t2020-01-31\t2020-01-31\n"):
+        with pytest.raises(DataError, match="'2020-01-31'"):
+            read_table(write(text))
+
+
+@given(st.dates(), st.sampled_from(["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M"]))
+def test_dates_are_dates_and_numbers_are_not(date, form):
+    assert sheets.is_date(date.replace(year=max(date.year, 1000)).strftime(form))
+    assert not sheets.is_date(f"{date.year}.{date.day}")
+    assert not sheets.is_date(f"-{date.year}e-{date.day}")
