@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
 from nard.data.covariates import person, read_covariates
 from nard.data.expressions import rows_where
-from nard.data.features import choose_features, one_spelling, spelt, wanted_names
+from nard.data.features import choose_features, complementary, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key, nearest
 from nard.data.pathways import Pathways
@@ -54,7 +54,28 @@ def read_omics(
     """
     known = {"known_inputs": [*pathways.genes, *aliases()], "known_outputs": pathways.proteins}
     X, Y = read_pair(inputs, outputs, orientation=orientation, **known)
-    return recognised(X, pathways.genes, gene_names), recognised(Y, ())
+    notes = _misplaced(X, Y, pathways)
+    genes, proteins = _likeness(X, pathways)
+    # BIM is an older name of a gene, and today's name of its protein.
+    X = recognised(X, pathways.genes if genes >= proteins else (), gene_names)
+    Y = recognised(Y, ())
+    return X, replace(Y, notes=(*Y.notes, *notes))
+
+
+def _misplaced(X: Table, Y: Table, pathways: Pathways) -> list[dict]:
+    """Whether the two tables are the same, or seem to stand in each other's place."""
+    if X.values.shape == Y.values.shape and X.values.equals(Y.values):
+        return [{"code": "same table"}]
+    (genes_of_X, proteins_of_X), (genes_of_Y, proteins_of_Y) = (_likeness(table, pathways) for table in (X, Y))
+    return [{"code": "swapped"}] if genes_of_X < proteins_of_X and genes_of_Y > proteins_of_Y else []
+
+
+def _likeness(table: Table, pathways: Pathways) -> tuple[float, float]:
+    """Which share of the pathways' genes and which of their proteins the features are named like."""
+    names = list(map(str, table.values.columns))
+    genes, proteins = {gene_key(name).upper() for name in names}, set(map(antibody_key, names))
+    found = sum(gene.upper() in genes for gene in pathways.genes), sum(name in proteins for name in pathways.proteins)
+    return found[0] / len(pathways.genes), found[1] / len(pathways.proteins)
 
 
 def prepare_omics(
@@ -74,7 +95,8 @@ def prepare_omics(
     for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
         spelling, wanted[side] = spelt(table, names, key)
-        sides[side] = one_spelling(_of_cancer(table, cancer, side, files[side], ledger), spelling, side, ledger)
+        values = _of_cancer(table, cancer, side, files[side], ledger)
+        sides[side] = one_spelling(*complementary(values, spelling, wanted[side], side, ledger), side, ledger)
     sides["inputs"], sides["outputs"] = match_samples(
         sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
     )

@@ -15,6 +15,7 @@ from statistics import mode
 import numpy as np
 import pandas as pd
 
+from nard.data.h5 import split_part
 from nard.data.unpacking import AGAIN, decoded, file_error, some
 from nard.errors import DataError
 
@@ -72,9 +73,9 @@ class Sheet:
             raise file_error(self.path, problem, "close its quotation mark", found=str(error)) from error
 
 
-def read_sheet(path: Path) -> Sheet:
-    """Read a file and find out how its lines are to be split."""
-    text, notes = decoded(path)
+def read_sheet(path: Path, part: str | None = None) -> Sheet:
+    """Read a file, or a sheet of a workbook, and find out how its lines are to be split."""
+    text, notes = decoded(path, part)
     lines = text.split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
     if start == len(lines):
@@ -117,7 +118,8 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     Columns of numbers become numbers; all others stay text, and so do codes with leading zeros. No column becomes the
     index.
     """
-    sheet = read_sheet(Path(path))
+    file, part = split_part(path)
+    sheet = read_sheet(Path(file), part)
     columns = _text_columns(sheet)
     kept = [i for i, name in enumerate(sheet.header) if i == 0 or name or any(columns[i].categories)]
     frame = pd.concat([_column(columns[i], sheet.decimal) for i in kept], axis=1)

@@ -35,6 +35,9 @@ _CBIOPORTAL = ("Hugo_Symbol", "Entrez_Gene_Id")
 _CANCER = {"cancertype", "tumortype"}
 _DESCRIPTIONS = _CANCER | {"sampletype", "setid", "patientid"}
 _FILE_BARCODE = re.compile(r"TCGA([-.])[A-Z0-9]{2}\1[A-Z0-9]{4}(?:\1[A-Z0-9]+)*", re.IGNORECASE)
+# Samples of the studies on Xena's hubs, and what no gene or antibody of theirs has in its name.
+_CODED = re.compile(r"(TCGA|TARGET|GTEX)[-.]", re.IGNORECASE)
+_OWN_SIGN = re.compile(r"[+%<>=*]|-$")
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
 
 
@@ -80,7 +83,8 @@ def read_table(
     ----------
     path : str or Path
         The file; plain or packed with gzip, bzip2, xz or zip. Or a folder of GDC files, one per sample. Or an AnnData
-        or MuData file, with a layer or modality behind ``#`` (see :mod:`nard.data.h5`).
+        or MuData file, with a layer or modality behind ``#`` (see :mod:`nard.data.h5`). Or an Excel workbook, with the
+        name of a sheet behind ``#``, or a Parquet file (see :mod:`nard.data.workbooks`).
     orientation : {"auto", "samples_in_rows", "features_in_rows"}, default="auto"
         Needed where neither TCGA barcodes, nor the layout, nor known names tell. Those of AnnData are always in rows.
     known_samples, known_features : collection of str, optional
@@ -121,9 +125,7 @@ def read_table(
     if is_hdf5(path):
         values, label = read_h5(path, part)
         return Table(values, f"{label} (samples × features)", (), own_names=True)
-    if part is not None and path.exists():
-        raise file_error(path, f"no HDF5 file, so that it has no part {part!r}", "leave out # and what follows")
-    sheet = read_sheet(path)
+    sheet = read_sheet(path, part)
     return _measurements(sheet, _recognise(sheet), orientation, known_samples, known_features)
 
 
@@ -255,10 +257,16 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     cancers = None
     if layout.samples_in_rows and in_rows:
         cancers = pd.Series([None if lead[1] in MISSING else lead[1] for lead in leads], samples, dtype=object)
-    xena = header[0] in _XENA and not in_rows
+    xena = header[0] in _XENA and not in_rows and _of_a_source(samples, symbols)
     kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
     return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
+
+
+def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
+    """Whether samples are named by barcodes and features without signs, as Xena does and a user's table may not."""
+    coded = sum(_CODED.match(name) is not None for name in samples)
+    return coded > len(samples) / 2 and not any(_OWN_SIGN.search(name) for name in features)
 
 
 def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[np.ndarray, np.ndarray]:

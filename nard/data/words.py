@@ -32,6 +32,7 @@ _WORDS = {
     "second sample type": "a second sample type of the same patient; first one kept",
     "repeated sample": "the same sample twice with equal values",
     "repeated feature": "the same feature twice; the most complete, then the most variable, is kept",
+    "merged": "another spelling of a feature that was measured in other samples; both are one now",
     "less variable": "not among the {number} most variable",
     "not asked for": "not among the features asked for",
     # What was found in a file.
@@ -39,6 +40,7 @@ _WORDS = {
     "utf-16": "the text is encoded as UTF-16",
     "latin-1": "the text is not UTF-8 and was read as Latin-1: names with accents may look odd",
     "commented header": "line {line} was taken as the header, although it begins with #",
+    "one sheet": "of the sheets of the workbook {sheet!r} was taken, not {others} ({file}#NAME takes another)",
     "comments": "{count} comment line(s) skipped",
     "short header": "the header has one cell less than the rows, whose first cells were taken as their names",
     "decimal commas": "numbers have decimal commas",
@@ -58,6 +60,12 @@ _WORDS = {
     "dates": "{count} features are named by dates or numbers ({names}), to which a spreadsheet turned the names of "
     "genes (SEPT2 to 2-Sep, MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13): export the table from its source again, with "
     "today's symbols (SEPTIN2, MARCHF1), or translate them by `gene_names`",
+    "merged spellings": "{count} features stand under two spellings, each with values where the other has none: joined "
+    "({names})",
+    "same table": "the same table as the inputs, so that every feature would explain itself: name the file of the "
+    "outputs as `outputs`",
+    "swapped": "inputs and outputs seem to be swapped: the inputs are named like proteins, the outputs like genes. "
+    "Exchange `inputs` and `outputs`, unless this is meant",
     "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",

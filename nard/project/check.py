@@ -23,7 +23,7 @@ _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
 _TALL = 0.05  # share of the features of a side that is worth a word
 _FEW = 0.25  # share of them below which what is left is told beside what there was
 # Notes of the preparation that ask the user for something.
-_ASKING = {"alike samples", "date columns", "dates", "identifiers", "skewed"}
+_ASKING = {"alike samples", "date columns", "dates", "identifiers", "same table", "skewed", "swapped"}
 
 
 def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> Prepared:

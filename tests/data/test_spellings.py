@@ -7,6 +7,8 @@ from cohorts import PATHWAYS, check, raw_tables, settings_of, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nard.data.features import complementary, spelt
+from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key
 from nard.data.spellings import aliases, recognised
 from nard.data.tables import Table
@@ -133,5 +135,81 @@ def test_identifiers_tell_features_from_samples(tmp_path, identifiers):
         assert "identifiers" in [fact["code"] for fact in account["advice"]]
 
 
-def test_antibodies_in_any_case():
-    assert {antibody_key(name) for name in ("DIRAS3", "Di-Ras3", "di_ras3")} == {"DIRAS3"}
+# One feature under two spellings
+
+
+def split(values, names=("DIRAS3", "Di-Ras3"), own_names=False):
+    """The first column in two parts, under these names."""
+    half = np.arange(len(values)) < len(values) // 2
+    first = values.iloc[:, 0]
+    table = values.iloc[:, 1:].assign(**{names[0]: first.where(half), names[1]: first.where(~half)})
+    return Table(table, "made up", (), own_names=own_names)
+
+
+@pytest.mark.parametrize("own_names", [False, True])
+@pytest.mark.parametrize("wanted", [None, ["DIRAS3", "AR"], ["Di-Ras3"]])
+def test_spellings_that_complement_each_other_are_one(own_names, wanted):
+    values = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=["x", "AR", "BAX"])
+    table, ledger = split(values, own_names=own_names), Ledger()
+    ledger.find("outputs", *table.values.shape)
+    names, sought = spelt(table, wanted, antibody_key)
+    found, names = complementary(table.values, names, sought, "outputs", ledger)
+    assert names == ["AR", "BAX", "Di-Ras3" if own_names and wanted == ["Di-Ras3"] else "DIRAS3"]
+    np.testing.assert_array_equal(found.iloc[:, 2], values["x"])
+    assert ledger.used("outputs", "features") == 3
+    assert [(note["code"], note["names"]) for note in ledger.notes] == [("merged spellings", ["DIRAS3 and Di-Ras3"])]
+
+
+@pytest.mark.parametrize("names", [("CD4+", "CD4-"), ("AKT1", "AKT2"), ("p27", "p27_pT157")])
+def test_different_features_are_not_joined(names):
+    values = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=["x", "AR", "BAX"])
+    table, ledger = split(values, names, own_names=True), Ledger()
+    found, kept = complementary(table.values, list(table.values), None, "outputs", ledger)
+    assert kept == ["AR", "BAX", *names]
+    assert found is table.values
+    assert ledger.notes == []
+
+
+def test_spellings_that_overlap_are_not_joined():
+    values = pd.DataFrame({"DIRAS3": [1.0, 2.0, np.nan], "Di-Ras3": [np.nan, 3.0, 4.0]})
+    assert complementary(values, ["DIRAS3", "DIRAS3"], None, "outputs", Ledger())[1] == ["DIRAS3", "DIRAS3"]
+
+
+def test_a_cohort_with_an_antibody_under_two_names(tmp_path):
+    mrna, rppa = raw_tables()
+    half = np.arange(rppa.shape[1]) < 15
+    other = pd.DataFrame([rppa.loc["BAX"].where(~half)], ["Bax-R-V"])
+    spoilt = rppa.copy()
+    spoilt.loc["BAX"] = rppa.loc["BAX"].where(half)
+    files = [
+        write(mrna, tmp_path / "x.tsv"),
+        write(pd.concat([spoilt, other]).rename_axis("sample"), tmp_path / "y.tsv"),
+    ]
+    found = check(*files)
+    assert (found["m"], found["samples"]) == (77, rppa.shape[1])
+    assert any(text.startswith("1 features stand under two spellings") for text in found["told"])
+
+
+# Tables in each other's place
+
+
+def test_inputs_and_outputs_in_each_others_place(tmp_path):
+    mrna, rppa = (write(table, tmp_path / name) for table, name in zip(raw_tables(), "xy", strict=True))
+
+    def advice(*files):
+        settings, named = settings_of(*files, preprocessing={"genes": "all", "proteins": "all"})
+        account = checked_cohort("TEST", settings, named, PATHWAYS)[1]
+        return [fact["code"] for fact in account["advice"] if fact["code"] in ("swapped", "same table")]
+
+    assert advice(mrna, rppa) == []
+    assert advice(rppa, mrna) == ["swapped"]
+    assert advice(mrna, mrna) == advice(rppa, rppa) == ["same table"]
+
+
+def test_proteins_named_like_their_genes_are_in_their_place(tmp_path):
+    """As in mass spectrometry."""
+    mrna, _ = raw_tables()
+    proteins = write(mrna + np.random.default_rng(0).standard_normal(mrna.shape), tmp_path / "y.tsv")
+    options = {"genes": "all", "proteins": "all"}
+    told = check(write(mrna, tmp_path / "x.tsv"), proteins, preprocessing=options)["told"]
+    assert not any("swapped" in text for text in told)
