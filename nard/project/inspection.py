@@ -18,7 +18,7 @@ from nard.data.tables import Table
 from nard.data.words import with_words, words
 from nard.errors import DataError
 
-__all__ = ["described", "look_at_covariates", "look_at_pair"]
+__all__ = ["described", "in_words", "look_at_covariates", "look_at_pair", "measured"]
 
 _FEW_VALUES = 12
 
@@ -83,17 +83,23 @@ def described(found: Mapping) -> list[str]:
 def look_at_covariates(path: str, samples: Collection[str]) -> tuple[dict[str, str], list[str]]:
     """What is in each column of a table of covariates, in words, and how its samples were found."""
     table, notes = read_covariates(path, samples)
-    kinds = {str(name): _kind(column) for name, column in table.items()}
+    kinds = {str(name): in_words(column) for name, column in table.items()}
     return kinds, [words(note) for note in notes]
 
 
-def _kind(column) -> str:
+def measured(column) -> bool:
+    """Whether a column holds measurements: numbers, and more than two of them."""
+    return column.dtype != object and column.nunique() > 2
+
+
+def in_words(column) -> str:
+    """What is in a column."""
     values = column.dropna().unique()
     if column.dtype == object and len(values) and all(map(is_date, values)):
         kind = f"dates from {min(values)} to {max(values)}; to adjust for them, make them numbers of days"
     elif column.dtype == object and len(values) > _FEW_VALUES:
         kind = f"text, {len(values)} different values"
-    elif column.dtype == object or len(values) <= 2:
+    elif not measured(column):
         kind = "categories " + ", ".join(map(str, values[:_FEW_VALUES]))
     else:
         kind = f"numbers from {values.min():.4g} to {values.max():.4g}"
