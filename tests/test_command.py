@@ -599,3 +599,13 @@ def test_init_takes_a_table_of_phenotypes(phenotypes, tmp_path, capsys):
     assert cohort["molecular"] == {"molecular": ["crp", "hdl", "alp"]}
     assert "# not in use: seen" in (tmp_path / "new/config/config.yaml").read_text()
     said(capsys, "check", tmp_path / "new/config/config.yaml")
+
+
+def test_skewed_and_sparse_values_are_told_of_any_two_tables(tmp_path, capsys):
+    mrna, rppa = raw_tables()
+    sparse = rppa.mask(np.random.default_rng(0).random(rppa.shape) < 0.8, 0.0)
+    files = [write(np.exp(mrna - 8), tmp_path / "x.tsv"), write(sparse, tmp_path / "y.tsv")]
+    told = [said(capsys, "check", *files).out, said(capsys, "fit", *files, "-o", tmp_path / "out", *QUICK).err]
+    for text in told:
+        assert text.count("skewed like linear measurements") == 1
+        assert f"{len(rppa)} features have the same value, such as zero" in text

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nard.data.cleaning import mostly_one_value
+from nard.data.cleaning import shape_facts
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
@@ -148,9 +148,7 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
         for row in left_out:
             if row["count"] > _TALL * (values.shape[1] + row["count"]):
                 yield {"code": "sparse left out", "side": side, "count": row["count"], "names": row["names"][:3]}
-        sparse = list(values.columns[mostly_one_value(values)])
-        if len(sparse) > _TALL * values.shape[1]:
-            yield {"code": "sparse", "side": side, "count": len(sparse), "names": sparse[:3]}
+        yield from (fact for fact in shape_facts(values, side) if fact["code"] == "sparse")
     if n < m:
         yield {"code": "many outputs", "samples": n, "outputs": m}
     lost = [row for row in prepared.ledger.dropped if row["code"] == "incomplete"]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from nard.data.cleaning import looks_raw
+from nard.data.cleaning import looks_raw, shape_facts
 from nard.data.cohort import read_omics
 from nard.data.covariates import read_covariates
 from nard.data.ledger import Ledger
@@ -35,21 +35,24 @@ def look_at_pair(
     X, _ = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
     found = {
-        side: {"file": file, **_look_at(table, *members[side])}
+        side: {"file": file, **_look_at(table, side, *members[side])}
         for side, file, table in zip(("inputs", "outputs"), (inputs, outputs), tables, strict=True)
     }
     return {**found, "samples": len(X), "matching": with_words(ledger.notes)}, list(X.index)
 
 
-def _look_at(table: Table, members: list[str], key) -> dict:
+def _look_at(table: Table, side: str, members: list[str], key) -> dict:
     values = table.values.to_numpy()
     present = values[~np.isnan(values)]
     if not present.size:
         raise DataError("a table without a single number")
+    # Of inputs that look raw the workflow takes logarithms.
+    logarithms = side == "inputs" and looks_raw(values)
+    shown = np.log2(table.values + 1.0) if logarithms else table.values
     known = {key(str(name)) for name in table.values.columns}
     return {
         "layout": table.layout,
-        "notes": with_words(table.notes),
+        "notes": with_words([*table.notes, *shape_facts(shown, side)]),
         "n_samples": len(table.values),
         "n_features": table.values.shape[1],
         "missing": float(np.isnan(values).mean()),
