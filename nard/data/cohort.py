@@ -18,7 +18,7 @@ from nard.data.names import antibody_key, gene_key, nearest
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import is_date
-from nard.data.spellings import aliases, recognised
+from nard.data.spellings import aliases, as_named, recognised
 from nard.data.tables import Table, read_pair
 from nard.data.words import words
 from nard.errors import DataError
@@ -94,6 +94,8 @@ def prepare_omics(
     sides, wanted = {}, {}
     for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
+        if side == "inputs" and isinstance(names, list):
+            names = as_named(names, table.values.columns)
         spelling, wanted[side] = spelt(table, names, key)
         values = _of_cancer(table, cancer, side, files[side], ledger)
         sides[side] = one_spelling(*complementary(values, spelling, wanted[side], side, ledger), side, ledger)

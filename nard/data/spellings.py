@@ -6,7 +6,7 @@ Nothing is renamed that has a right name already, and everything that is renamed
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -19,7 +19,7 @@ from nard.data.sheets import read_frame
 from nard.data.tables import Table
 from nard.data.unpacking import file_error, some
 
-__all__ = ["aliases", "recognised"]
+__all__ = ["aliases", "as_named", "recognised"]
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
 # 1-Mar, Mar-01, 01/03/2024, 2024-03-01 00:00:00; and 2.31E+13, which was 2310009E13Rik, a gene of the mouse.
@@ -53,6 +53,18 @@ def recognised(table: Table, members: Collection[str], gene_names: str | Path | 
         notes.append({"code": "dates", "count": len(dates), "names": dates[:_SHOWN]})
     values = table.values if names == before else table.values.set_axis(names, axis=1)
     return replace(table, values=values, notes=(*table.notes, *notes))
+
+
+def as_named(wanted: Sequence[str], names: Iterable[str]) -> list[str]:
+    """The genes of a user's list as the table names them, in whatever case or by an older name they are listed."""
+    by_capitals = {gene_key(str(name)).upper(): str(name) for name in names}
+    named = set(map(gene_key, by_capitals.values()))
+    return [
+        by_capitals.get(name.upper(), by_capitals.get(aliases().get(name.upper(), ""), name))
+        if gene_key(name) not in named
+        else name
+        for name in wanted
+    ]
 
 
 @cache

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from cohorts import PATHWAYS, raw_tables, settings_of, write
 
+from nard.command import main
 from nard.data.cleaning import tamed
 from nard.data.ledger import Ledger
 from nard.project.check import checked_cohort
+from nard.project.config import load_config
 
 
 @pytest.mark.parametrize("outliers", ["winsorise", "none", "rank_normal"])
@@ -49,3 +51,14 @@ def test_what_the_pathways_leave_out_is_told(tmp_path):
         _, account = checked_cohort("TEST", settings, named, PATHWAYS)
         facts = [(fact["kept"], fact["found"]) for fact in account["advice"] if fact["code"] == "pathways only"]
         assert facts == expected
+
+
+@pytest.mark.slow
+def test_cancers_are_taken_at_once_and_their_z_scores_become_normal_scores(real_data, tmp_path):
+    """Those of READ, COAD and LUSC are linear, those of UCEC logarithms, and KIRC has counts."""
+    folder = real_data / "tcga"
+    files = ["--inputs", f"{folder}/{{cohort}}/mrna.tsv.gz", "--outputs", f"{folder}/{{cohort}}/rppa.tsv.gz"]
+    assert main(["init", str(tmp_path / "new"), *files, "--name", "COAD", "LUSC", "READ", "UCEC", "KIRC"]) == 0
+    cohorts = load_config(tmp_path / "new/config/config.yaml")["cohorts"]
+    outliers = {name: cohort["preprocessing"].get("outliers") for name, cohort in cohorts.items()}
+    assert outliers == {"COAD": "rank_normal", "LUSC": "rank_normal", "READ": "rank_normal", "UCEC": None, "KIRC": None}

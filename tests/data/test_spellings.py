@@ -135,6 +135,20 @@ def test_identifiers_tell_features_from_samples(tmp_path, identifiers):
         assert "identifiers" in [fact["code"] for fact in account["advice"]]
 
 
+@pytest.mark.parametrize("listed", [["FRAP1", "tp53", "AKT1"], ["MTOR", "TP53", "akt1"], ["RAFT1", "P53", "AKT1"]])
+@pytest.mark.parametrize("named", [["FRAP1", "Tp53", "AKT1"], ["MTOR", "TP53", "AKT1"]])
+def test_a_list_of_genes_in_other_spellings(tmp_path, listed, named):
+    mrna, rppa = raw_tables()
+    files = [
+        write(mrna.rename(dict(zip(["MTOR", "TP53", "AKT1"], named, strict=True))), tmp_path / "x.tsv"),
+        write(rppa, tmp_path / "y.tsv"),
+    ]
+    (tmp_path / "genes.txt").write_text("\n".join(listed))
+    settings, named_files = settings_of(*files, preprocessing={"genes": str(tmp_path / "genes.txt")})
+    prepared, _ = checked_cohort("TEST", settings, named_files, PATHWAYS)
+    assert list(prepared.X) == ["MTOR", "TP53", "AKT1"]
+
+
 # One feature under two spellings
 
 
