@@ -561,10 +561,11 @@ def test_init_takes_several_cohorts_one_by_one(several, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "names"), [("{cohort}/{cohort}.x.tsv", ["A", "B.2"]), ("{cohort}/x[1].tsv", ["B.2"])]
+    ("pattern", "names"),
+    [("{cohort}/{cohort}.x.tsv", ["A", "B.2"]), ("{cohort}/x[1].tsv", ["B.2"]), ("{cohort}.h5mu#rna/log", ["A"])],
 )
 def test_patterns_of_files(tmp_path, pattern, names):
-    for path in ("A/A.x.tsv", "B.2/B.2.x.tsv", "B.2/x[1].tsv", "C/A.x.tsv", "C/x1.tsv"):
+    for path in ("A/A.x.tsv", "B.2/B.2.x.tsv", "B.2/x[1].tsv", "C/A.x.tsv", "C/x1.tsv", "A.h5mu"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("")
     found, lacking = files_by_cohort({"inputs": f"{tmp_path}/{pattern}", "covariates": "shared.tsv"})
@@ -579,7 +580,9 @@ def test_patterns_of_files(tmp_path, pattern, names):
 def phenotypes(tmp_path):
     rng = np.random.default_rng(0)
     age = rng.uniform(20, 80, 100)
-    columns = {name: age + rng.normal(0, 10, 100) for name in ("grip left", "grip right", "bmi", "crp", "hdl", "alp")}
+    columns = {
+        name: age + rng.normal(0, 10, 100) for name in ("grip left", "grip right", "bmi", "crp [mg/L]", "hdl", "alp")
+    }
     table = pd.DataFrame({"id": [f"p{i}" for i in range(100)], "age": age, "sex": rng.choice([0, 1], 100), **columns})
     table["seen"] = pd.date_range("2020-01-01", periods=100).strftime("%Y-%m-%d")
     return write(table, tmp_path / "phenotypes.csv", sep=",", index=False)
@@ -589,14 +592,15 @@ def test_init_takes_a_table_of_phenotypes(phenotypes, tmp_path, capsys):
     command = ["init", tmp_path / "new", "--table", phenotypes, "--id", "id", "--name", "AGING", "--adjust", "sex"]
     refused = said(capsys, *command, code=1).err
     assert "seen: dates from 2020-01-01" in refused
-    assert "which columns are the outputs?\n  found: grip left, grip right, bmi, crp, hdl, alp\n" in refused
+    assert "which columns are the outputs?\n  found: grip left, grip right, bmi, crp [mg/L], hdl, alp\n" in refused
     assert "Did you mean 'bmi'?" in said(capsys, *command, "--macro", "bmj", code=1).err
+    assert "no column of numbers is left" in said(capsys, *command, "--macro", "*", code=1).err
     assert "no column 'agee'. Did you mean 'age'?" in said(capsys, *command, "--age", "agee", code=1).err
-    said(capsys, *command, "--macro", "grip*", "bmi")
+    said(capsys, *command, "--macro", "grip*", "bmi", "--molecular", "crp [mg/L]", "hdl", "alp")
     cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["AGING"]
     assert (cohort["kind"], cohort["id"], cohort["preprocessing"]["adjust"]) == ("aging", "id", ["sex"])
     assert cohort["macro"] == {"macro": ["grip left", "grip right", "bmi"]}
-    assert cohort["molecular"] == {"molecular": ["crp", "hdl", "alp"]}
+    assert cohort["molecular"] == {"molecular": ["crp [mg/L]", "hdl", "alp"]}
     assert "# not in use: seen" in (tmp_path / "new/config/config.yaml").read_text()
     said(capsys, "check", tmp_path / "new/config/config.yaml")
 

@@ -41,7 +41,7 @@ def recognised(table: Table, members: Collection[str], gene_names: str | Path | 
     if gene_names is not None:
         names = _translated(before, members, Path(gene_names))
         notes += _renamed("gene names", before, names, file=str(gene_names))
-    elif len(identifiers := [name for name in before if is_identifier(name)]) > len(before) / 2:
+    elif members and len(identifiers := [name for name in before if is_identifier(name)]) > len(before) / 2:
         notes.append({"code": "identifiers", "count": len(identifiers), "names": identifiers[:_SHOWN]})
     for code, others in (("other case", {name.upper(): name for name in members}), ("other names", aliases())):
         wanted = set(members).difference(map(gene_key, names))

@@ -59,7 +59,7 @@ _WORDS = {
     "table of identifiers and symbols as `gene_names`, in the config or with `nard init --gene-names`",
     "dates": "{count} features are named by dates or numbers ({names}), to which a spreadsheet turned the names of "
     "genes (SEPT2 to 2-Sep, MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13): export the table from its source again, with "
-    "today's symbols (SEPTIN2, MARCHF1), or translate them by `gene_names`",
+    "today's symbols (SEPTIN2, MARCHF1), or translate those of inputs by `gene_names`",
     "merged spellings": "{count} features stand under two spellings, each with values where the other has none: joined "
     "({names})",
     "same table": "the same table as the inputs, so that every feature would explain itself: name the file of the "

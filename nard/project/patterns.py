@@ -6,6 +6,7 @@ import glob
 import re
 from collections.abc import Mapping
 
+from nard.data.h5 import split_part
 from nard.errors import DataError
 
 __all__ = ["COHORT", "files_by_cohort"]
@@ -38,7 +39,9 @@ def files_by_cohort(patterns: Mapping[str, str]) -> tuple[dict[str, dict[str, st
 
 def _matches(pattern: str) -> dict[str, str]:
     """The files that a pattern names, by what stands for the cohort; the same wherever it is named again."""
+    pattern, part = split_part(pattern)
     first, *rest = map(re.escape, pattern.split(COHORT))
     name = re.compile(first + "(?P<cohort>[^/]+)" + "(?P=cohort)".join(rest))
     files = sorted(glob.glob("*".join(map(glob.escape, pattern.split(COHORT)))))
-    return {match["cohort"]: file for file in files if (match := name.fullmatch(file))}
+    behind = f"#{part}" if part else ""
+    return {match["cohort"]: file + behind for file in files if (match := name.fullmatch(file))}

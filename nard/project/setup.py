@@ -114,6 +114,8 @@ def config_for_phenotypes(
     macro = _matching(columns.macro, left, now)
     rest = [name for name in left if name not in macro]
     molecular = _matching(columns.molecular, rest, now) if columns.molecular else rest
+    if not molecular:
+        raise DataError(f"{now}: no column of numbers is left for the inputs.\n  to fix: fewer columns as --macro")
     blocks = {"macro": {"macro": macro}, "molecular": {"molecular": molecular}}
     settings = {"kind": "aging", "table": path, "id": columns.id, "age": columns.age, **blocks}
     unused = [name for name in names if name not in {*macro, *molecular, *named}]
@@ -134,7 +136,9 @@ def _matching(patterns: Sequence[str], columns: Sequence[str], file: str) -> lis
     for pattern in patterns:
         if not fnmatch.filter(columns, pattern):
             _require_columns([pattern], columns, file)
-    return [name for name in columns if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    return [
+        name for name in columns if name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    ]
 
 
 def _entry_for(
