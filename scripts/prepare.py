@@ -3,7 +3,7 @@
 from nard.data.groups import feature_groups
 from nard.data.h5 import with_parts
 from nard.data.pathways import read_pathways
-from nard.data.words import words
+from nard.data.words import told
 from nard.files import write_json, write_tsv
 from nard.project.check import checked_cohort
 from nard.project.jobs import job
@@ -21,4 +21,4 @@ if __name__ == "__main__":
         write_json(account, output.summary)
         log.info("%d samples, %d inputs, %d outputs", *prepared.X.shape, prepared.Y.shape[1])
         for advice in account["advice"]:
-            log.warning(words(advice))
+            log.warning(told(advice))

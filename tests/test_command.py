@@ -19,6 +19,7 @@ from nard.command import main
 from nard.files import read_tsv
 from nard.fits.fitting import FIT_FILES
 from nard.project.config import load_config, schema
+from nard.project.patterns import files_by_cohort
 
 PATHWAYS = ["Apoptosis", "Cell-cycle"]
 QUICK = ["--lam", "0.1", "--relevance", "inputs", "--hidden", "0"]
@@ -99,6 +100,11 @@ def test_version(capsys):
         (["init", "p", "--inputs", "x"], "--inputs and --outputs go together"),
         (["init", "p", "--inputs", "x", "--outputs", "y", "--adjust", "age"], "--adjust needs --covariates"),
         (["init", "p", "--covariates", "c"], "need --inputs and --outputs"),
+        (["init", "p", "--table", "t", "--cohort", "A=x,y"], "one of these"),
+        (["init", "p", "--cohort", "A=x"], "'A=x' is not NAME=INPUTS,OUTPUTS"),
+        (["init", "p", "--cohort", "A=x,y", "--name", "B"], "one --name for one cohort"),
+        (["init", "p", "--inputs", "x", "--outputs", "y", "--name", "A", "B"], "one --name for one cohort"),
+        (["init", "p", "--macro", "x"], "need --table"),
     ],
 )
 def test_wrong_usage(arguments, message, capsys):
@@ -485,6 +491,18 @@ def test_init_takes_what_it_knows_nothing_about(tmp_path, capsys):
     assert cohort["preprocessing"] == {"genes": 2000, "proteins": "all", "log": "auto"}
 
 
+def test_init_proposes_normal_scores_for_skewed_values(raw, tmp_path, capsys):
+    """z-scores of what is no logarithm."""
+    mrna, _ = raw_tables()
+    linear = np.exp(mrna)
+    linear = linear.sub(linear.mean(axis=1), axis=0).div(linear.std(axis=1), axis=0)
+    path = write(linear, tmp_path / "z.tsv")
+    said(capsys, "init", tmp_path / "new", "--inputs", path, "--outputs", raw["outputs"])
+    text = (tmp_path / "new/config/config.yaml").read_text()
+    assert yaml.safe_load(text)["cohorts"]["COHORT"]["preprocessing"]["outliers"] == "rank_normal"
+    assert "half of the inputs have a skewness beyond 2." in text
+
+
 def test_init_without_files_is_a_template(tmp_path, capsys):
     out = said(capsys, "init", tmp_path / "new").out
     cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["COHORT"]
@@ -502,3 +520,96 @@ def test_init_that_fails_writes_nothing(raw, tmp_path, capsys):
     assert "use letters, digits" in said(capsys, "init", project, "--name", "a: b", code=1).err
     assert "no such file" in said(capsys, "init", project, *files[:2], "--outputs", "none.tsv", code=1).err
     assert not project.exists()
+
+
+@pytest.fixture
+def several(tmp_path):
+    """Files of three cohorts in folders of their names, and of one more that lacks its inputs."""
+    for i, name in enumerate(("COAD", "LUAD", "READ", "OV")):
+        (tmp_path / name).mkdir()
+        mrna, rppa = raw_tables(seed=i)
+        if name != "OV":
+            write(mrna, tmp_path / name / "mrna.tsv")
+        write(rppa, tmp_path / name / "rppa.tsv")
+    return ["--inputs", f"{tmp_path}/{{cohort}}/mrna.tsv", "--outputs", f"{tmp_path}/{{cohort}}/rppa.tsv"]
+
+
+def test_init_takes_several_cohorts_by_a_pattern(several, tmp_path, capsys):
+    done = said(capsys, "init", tmp_path / "new", *several, "--json")
+    assert "OV is left out: no file for --inputs" in done.err
+    cohorts = load_config(tmp_path / "new/config/config.yaml")["cohorts"]
+    assert list(cohorts) == ["COAD", "LUAD", "READ"]
+    assert cohorts["LUAD"]["inputs"] == f"{tmp_path}/LUAD/mrna.tsv"
+    assert [account["cohort"] for account in json.loads(done.out)["found"]] == ["COAD", "LUAD", "READ"]
+    said(capsys, "check", tmp_path / "new/config/config.yaml")
+    said(capsys, "init", tmp_path / "two", *several, "--name", "READ", "COAD")
+    assert list(load_config(tmp_path / "two/config/config.yaml")["cohorts"]) == ["READ", "COAD"]
+    for name, message in (("OV", "no cohort has all"), ("BRCA", "no such cohort.\n  found: COAD, LUAD, READ, OV")):
+        assert message in said(capsys, "init", tmp_path / "none", *several, "--name", name, code=1).err
+    nowhere = ["--inputs", "nowhere/{cohort}.tsv", *several[2:]]
+    assert "nowhere/{cohort}.tsv: no such file" in said(capsys, "init", tmp_path / "none", *nowhere, code=1).err
+    assert not (tmp_path / "none").exists()
+
+
+def test_init_takes_several_cohorts_one_by_one(several, tmp_path, capsys):
+    """One that cannot be read is told, and the others are written."""
+    cohorts = [f"{name}={tmp_path}/{name}/mrna.tsv,{tmp_path}/{name}/rppa.tsv" for name in ("READ", "OV", "COAD")]
+    arguments = [argument for cohort in cohorts for argument in ("--cohort", cohort)]
+    done = said(capsys, "init", tmp_path / "new", *arguments, code=1)
+    assert "cohort OV is not in the config" in done.err
+    assert list(load_config(tmp_path / "new/config/config.yaml")["cohorts"]) == ["READ", "COAD"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [("{cohort}/{cohort}.x.tsv", ["A", "B.2"]), ("{cohort}/x[1].tsv", ["B.2"]), ("{cohort}.h5mu#rna/log", ["A"])],
+)
+def test_patterns_of_files(tmp_path, pattern, names):
+    for path in ("A/A.x.tsv", "B.2/B.2.x.tsv", "B.2/x[1].tsv", "C/A.x.tsv", "C/x1.tsv", "A.h5mu"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("")
+    found, lacking = files_by_cohort({"inputs": f"{tmp_path}/{pattern}", "covariates": "shared.tsv"})
+    assert found == {
+        name: {"inputs": f"{tmp_path}/{pattern}".replace("{cohort}", name), "covariates": "shared.tsv"}
+        for name in names
+    }
+    assert lacking == {}
+
+
+@pytest.fixture
+def phenotypes(tmp_path):
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 80, 100)
+    columns = {
+        name: age + rng.normal(0, 10, 100) for name in ("grip left", "grip right", "bmi", "crp [mg/L]", "hdl", "alp")
+    }
+    table = pd.DataFrame({"id": [f"p{i}" for i in range(100)], "age": age, "sex": rng.choice([0, 1], 100), **columns})
+    table["seen"] = pd.date_range("2020-01-01", periods=100).strftime("%Y-%m-%d")
+    return write(table, tmp_path / "phenotypes.csv", sep=",", index=False)
+
+
+def test_init_takes_a_table_of_phenotypes(phenotypes, tmp_path, capsys):
+    command = ["init", tmp_path / "new", "--table", phenotypes, "--id", "id", "--name", "AGING", "--adjust", "sex"]
+    refused = said(capsys, *command, code=1).err
+    assert "seen: dates from 2020-01-01" in refused
+    assert "which columns are the outputs?\n  found: grip left, grip right, bmi, crp [mg/L], hdl, alp\n" in refused
+    assert "Did you mean 'bmi'?" in said(capsys, *command, "--macro", "bmj", code=1).err
+    assert "no column of numbers is left" in said(capsys, *command, "--macro", "*", code=1).err
+    assert "no column 'agee'. Did you mean 'age'?" in said(capsys, *command, "--age", "agee", code=1).err
+    said(capsys, *command, "--macro", "grip*", "bmi", "--molecular", "crp [mg/L]", "hdl", "alp")
+    cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["AGING"]
+    assert (cohort["kind"], cohort["id"], cohort["preprocessing"]["adjust"]) == ("aging", "id", ["sex"])
+    assert cohort["macro"] == {"macro": ["grip left", "grip right", "bmi"]}
+    assert cohort["molecular"] == {"molecular": ["crp [mg/L]", "hdl", "alp"]}
+    assert "# not in use: seen" in (tmp_path / "new/config/config.yaml").read_text()
+    said(capsys, "check", tmp_path / "new/config/config.yaml")
+
+
+def test_skewed_and_sparse_values_are_told_of_any_two_tables(tmp_path, capsys):
+    mrna, rppa = raw_tables()
+    sparse = rppa.mask(np.random.default_rng(0).random(rppa.shape) < 0.8, 0.0)
+    files = [write(np.exp(mrna - 8), tmp_path / "x.tsv"), write(sparse, tmp_path / "y.tsv")]
+    told = [said(capsys, "check", *files).out, said(capsys, "fit", *files, "-o", tmp_path / "out", *QUICK).err]
+    for text in told:
+        assert text.count("skewed like linear measurements") == 1
+        assert f"{len(rppa)} features have the same value, such as zero" in text

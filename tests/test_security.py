@@ -372,6 +372,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
     summary = {
         **{"cohort": "A", "title": bad, "kind": "omics", "simulated": False},
         **{"n_samples": 30, "n_inputs": 1, "n_outputs": 2},
+        "advice": [],
         "notes": [{"code": "read", "side": "inputs", "file": bad, "layout": "plain table"}],
         "dropped": [{"code": "filter", "filter": bad, "side": "inputs", "what": "samples", "count": 1, "names": [bad]}],
     }

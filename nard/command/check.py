@@ -32,7 +32,7 @@ def _tables(options: argparse.Namespace) -> int:
     from nard.project.inspection import described, look_at_pair
 
     inputs, outputs = options.files
-    found = look_at_pair(inputs, outputs, options.orientation, read_pathways())
+    found, _ = look_at_pair(inputs, outputs, options.orientation, read_pathways())
     show(found, "\n".join(described(found)), options.json)
     return 0
 

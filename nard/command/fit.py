@@ -69,6 +69,7 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from nard.data.cleaning import shape_facts
     from nard.data.cohort import read_omics
     from nard.data.groups import coloured, pathway_groups
     from nard.data.ledger import Ledger
@@ -89,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
         groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
-    for line in (*map(told, ledger.notes), *dropped_lines(ledger.dropped, n_names=4)):
+    facts = [*ledger.notes, *shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
+    for line in (*map(told, facts), *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
     settings = {

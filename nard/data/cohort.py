@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
+from nard.data.covariates import person, read_covariates
 from nard.data.expressions import rows_where
-from nard.data.features import choose_features, one_spelling, spelt, wanted_names
+from nard.data.features import choose_features, complementary, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient
+from nard.data.names import antibody_key, gene_key, nearest
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
-from nard.data.sheets import read_frame
+from nard.data.sheets import is_date
+from nard.data.spellings import aliases, as_named, recognised
 from nard.data.tables import Table, read_pair
 from nard.data.words import words
 from nard.errors import DataError
@@ -26,6 +28,7 @@ __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
+_DATES_AS_NUMBERS = "\n  to fix: make it a number, such as days since the first date, or leave it out"
 _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 
 
@@ -42,10 +45,38 @@ class Prepared:
     age: pd.DataFrame
 
 
-def read_omics(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> tuple[Table, Table]:
-    """The two tables of a cohort; names of pathway members tell samples from features where barcodes do not."""
-    known = {"known_inputs": pathways.genes, "known_outputs": pathways.proteins}
-    return read_pair(inputs, outputs, orientation=orientation, **known)
+def read_omics(
+    inputs: str, outputs: str, orientation: str, pathways: Pathways, gene_names: str | None = None
+) -> tuple[Table, Table]:
+    """The two tables of a cohort, with the genes of pathways under the pathways' names.
+
+    Names of pathway members tell samples from features where barcodes do not. ``gene_names`` is a file of other names
+    and symbols.
+    """
+    known = {"known_inputs": [*pathways.genes, *aliases()], "known_outputs": pathways.proteins}
+    X, Y = read_pair(inputs, outputs, orientation=orientation, **known)
+    notes = _misplaced(X, Y, pathways)
+    genes, proteins = _likeness(X, pathways)
+    # BIM is an older name of a gene, and today's name of its protein.
+    X = recognised(X, pathways.genes if genes >= proteins else (), gene_names)
+    Y = recognised(Y, ())
+    return X, replace(Y, notes=(*Y.notes, *notes))
+
+
+def _misplaced(X: Table, Y: Table, pathways: Pathways) -> list[dict]:
+    """Whether the two tables are the same, or seem to stand in each other's place."""
+    if X.values.shape == Y.values.shape and X.values.equals(Y.values):
+        return [{"code": "same table"}]
+    (genes_of_X, proteins_of_X), (genes_of_Y, proteins_of_Y) = (_likeness(table, pathways) for table in (X, Y))
+    return [{"code": "swapped"}] if genes_of_X < proteins_of_X and genes_of_Y > proteins_of_Y else []
+
+
+def _likeness(table: Table, pathways: Pathways) -> tuple[float, float]:
+    """Which share of the pathways' genes and which of their proteins the features are named like."""
+    names = list(map(str, table.values.columns))
+    genes, proteins = {gene_key(name).upper() for name in names}, set(map(antibody_key, names))
+    found = sum(gene.upper() in genes for gene in pathways.genes), sum(name in proteins for name in pathways.proteins)
+    return found[0] / len(pathways.genes), found[1] / len(pathways.proteins)
 
 
 def prepare_omics(
@@ -64,8 +95,11 @@ def prepare_omics(
     sides, wanted = {}, {}
     for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
+        if side == "inputs" and isinstance(names, list):
+            names = as_named(names, table.values.columns)
         spelling, wanted[side] = spelt(table, names, key)
-        sides[side] = one_spelling(_of_cancer(table, cancer, side, files[side], ledger), spelling, side, ledger)
+        values = _of_cancer(table, cancer, side, files[side], ledger)
+        sides[side] = one_spelling(*complementary(values, spelling, wanted[side], side, ledger), side, ledger)
     sides["inputs"], sides["outputs"] = match_samples(
         sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
     )
@@ -137,6 +171,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     _drop_samples(sides, incomplete.index[incomplete], ledger, "incomplete")
     if covariates is not None:
         covariates = covariates.loc[sides["inputs"].index]
+        _require_no_dates(covariates, files.get("covariates", files["inputs"]))
         unknown = covariates.index[covariates.isna().any(axis=1)]
         _drop_samples(sides, unknown, ledger, "no covariate", columns=list(options["adjust"]))
         covariates = covariates.drop(index=unknown)
@@ -192,19 +227,18 @@ def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: L
 def _covariates(files: Mapping, adjust, sides, ledger: Ledger) -> pd.DataFrame | None:
     if not adjust:
         return None
-    table = read_frame(files["covariates"])
-    _require_columns(table, adjust, files["covariates"])
     samples = sides["inputs"].index
-    names = [barcode(str(name)) for name in table.iloc[:, 0]]
-    # Of TCGA samples the covariates are those of the patient.
-    names = [patient(name) if is_barcode(name) else name for name in names]
-    wanted = [patient(name) if is_barcode(name) else name for name in samples]
-    table = table.set_axis(names)[list(adjust)]
+    table, notes = read_covariates(files["covariates"], samples)
+    for note in notes:
+        ledger.note(**note)
+    _require_columns(table, adjust, files["covariates"])
+    table = table[list(adjust)]
     different = ~table.reset_index().duplicated().to_numpy()
     several = table.index[different][table.index[different].duplicated()].unique()
     if len(several):
         ledger.note("several covariates", count=len(several))
-    return table[~table.index.duplicated()].reindex(wanted).set_axis(samples)
+    # Of TCGA samples the covariates are those of the patient.
+    return table[~table.index.duplicated()].reindex(list(map(person, samples))).set_axis(samples)
 
 
 def _drop_samples(sides: dict[str, pd.DataFrame], names, ledger: Ledger, code: str, **details) -> None:
@@ -242,15 +276,27 @@ def _require_columns(table: pd.DataFrame, columns, file: str) -> None:
         raise DataError(f"{file}: {len(absent)} columns that the config names are not there.\n" + "\n".join(hints))
 
 
+def _require_no_dates(covariates: pd.DataFrame, file: str) -> None:
+    for name, column in covariates.items():
+        known = column.dropna()
+        if column.dtype == object and len(known) and all(map(is_date, known)):
+            raise DataError(
+                f"{file}: the column {name!r} to adjust for holds dates, such as {known.iloc[0]!r}.\n"
+                "  expected: numbers or categories" + _DATES_AS_NUMBERS
+            )
+
+
 def _numbers(table: pd.DataFrame, file: str) -> pd.DataFrame:
     """The table as finite numbers; also those that are written like codes, 07.5."""
     for name in table.columns:
         values = pd.to_numeric(table[name], errors="coerce")
         texts = table[name][values.isna() & table[name].notna()]
         if len(texts):
+            dates = sum(map(is_date, texts))
             raise DataError(
-                f"{file}: column {name!r} holds text, such as {texts.iloc[0]!r} (row {texts.index[0]!r}).\n"
-                "  expected: numbers, or NA"
+                f"{file}: column {name!r} holds {'dates' if dates else 'text'}, such as {texts.iloc[0]!r} "
+                f"(row {texts.index[0]!r}).\n"
+                "  expected: numbers, or NA" + (_DATES_AS_NUMBERS if dates else "")
             )
         infinite = values.index[np.isinf(values.astype(float))]
         if len(infinite):

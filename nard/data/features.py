@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from nard.data.tables import Table
 from nard.data.unpacking import read_text
 from nard.errors import DataError
 
-__all__ = ["choose_features", "one_spelling", "spelt", "wanted_names"]
+__all__ = ["choose_features", "complementary", "one_spelling", "spelt", "wanted_names"]
 
 _MOST_NAMES = 8
+# Between letters or digits: a sign at the end is part of a name, CD4- is not CD4.
+_SEPARATORS = re.compile(r"(?<=\w)[\s_.-]+(?=\w)")
 
 
 def spelt(
@@ -36,6 +39,35 @@ def spelt(
         known, absent = own.intersection(found), set(found) - own
         names = [key(name) if name not in known and key(name) in absent else name for name in names]
     return names, found if sought else wanted
+
+
+def complementary(
+    values: pd.DataFrame, names: Sequence[str], wanted: Sequence[str] | int | None, side: str, ledger: Ledger
+) -> tuple[pd.DataFrame, list[str]]:
+    """Columns whose names differ only in case and separators, and that never have values of the same sample, as one.
+
+    A protein is called DIRAS3 in one batch and Di-Ras3 in another. The name is the one that is wanted, or the first.
+    """
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        groups.setdefault(_SEPARATORS.sub("", name).casefold(), []).append(i)
+    names, gone, merged = list(names), [], []
+    for group in (group for group in groups.values() if len(group) > 1):
+        columns = values.iloc[:, group]
+        present = columns.notna()
+        if not present.any().all() or (present.sum(axis=1) > 1).any():
+            continue
+        meant = [names[i] for i in group if isinstance(wanted, Sequence) and names[i] in wanted] or [names[group[0]]]
+        merged.append(" and ".join(map(str, columns.columns)))
+        values = values.assign()
+        values.isetitem(group[0], columns.bfill(axis=1).iloc[:, 0])
+        names[group[0]] = meant[0]
+        gone += group[1:]
+    if merged:
+        ledger.drop(side, "features", [str(values.columns[i]) for i in gone], "merged")
+        ledger.note("merged spellings", side=side, count=len(merged), names=merged[:_MOST_NAMES])
+    kept = [i for i in range(len(names)) if i not in set(gone)]
+    return (values.iloc[:, kept], [names[i] for i in kept]) if gone else (values, names)
 
 
 def one_spelling(values: pd.DataFrame, names: Sequence[str], side: str, ledger: Ledger) -> pd.DataFrame:
@@ -83,8 +115,9 @@ def choose_features(
                 f"{where}: none of the {len(absent)} {side} asked for is there.\n"
                 f"  asked for: {', '.join(absent[:5])}, …\n"
                 f"  found: {', '.join(map(str, values.columns[:5]))}, …\n"
-                "  to fix: if features were taken for samples set `orientation`; otherwise correct the names, or set\n"
-                f"  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
+                "  to fix: if features were taken for samples set `orientation`; otherwise correct the names"
+                + (", translate them by `gene_names`" if side == "inputs" else "")
+                + f", or set\n  `preprocessing.{'genes' if side == 'inputs' else 'proteins'}: all`"
             )
         if absent:
             # The first few, with a likely misspelling if there is one; gene symbols are too much alike for more.

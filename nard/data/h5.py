@@ -21,7 +21,7 @@ __all__ = ["is_hdf5", "read_h5", "split_part", "with_parts"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _PLACES = (0, 512, 1024, 2048)
-_PART = re.compile(r"(.+\.(?:h5ad|h5mu))#(.+)", re.IGNORECASE | re.DOTALL)
+_PART = re.compile(r"(.+\.(?:h5ad|h5mu|xlsx))#(.+)", re.IGNORECASE | re.DOTALL)
 # Beyond this the dense matrix would take more than 8 GB, and so would each copy of it.
 _MOST_VALUES = 10**9
 _MOST_NAMES = 10**7
@@ -32,7 +32,7 @@ _SAVE_AGAIN = "open it with a recent anndata and save it again"
 
 
 def split_part(path: str | Path) -> tuple[str, str | None]:
-    """The file, and the part of it that stands behind ``#``.
+    """The file, and the part of it that stands behind ``#``: of HDF5 files and workbooks.
 
     Examples
     --------

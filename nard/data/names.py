@@ -8,10 +8,12 @@ import unicodedata
 from collections.abc import Iterable
 
 __all__ = [
-    *("antibody_key", "barcode", "composed", "gene_key", "is_barcode", "is_list", "nearest", "patient", "sample_type")
+    *("antibody_key", "barcode", "composed", "gene_key", "is_barcode", "is_identifier", "is_list", "nearest"),
+    *("patient", "sample_type", "unversioned"),
 ]
 
 _BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
+_IDENTIFIER = re.compile(r"(ENS[A-Z]*G\d{11})(\.\d+)?(_PAR_Y)?$", re.IGNORECASE)
 _VENDOR_SUFFIX = re.compile(r"-(R|M|G)-(V|C|E|NA|QC)$")
 
 # Spellings that no rule joins.
@@ -67,6 +69,23 @@ def barcode(name: str) -> str:
 
 def is_barcode(name: str) -> bool:
     return _BARCODE.match(name) is not None
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a gene is named by its identifier of Ensembl, with or without version."""
+    return _IDENTIFIER.match(name) is not None
+
+
+def unversioned(name: str) -> str:
+    """An identifier of Ensembl without its version; any other name without outer spaces, otherwise as it is.
+
+    Examples
+    --------
+    >>> unversioned("ENSG00000141510.18"), unversioned("HLA-A ")
+    ('ENSG00000141510', 'HLA-A')
+    """
+    found = _IDENTIFIER.match(name.strip())
+    return found[1].upper() if found else name.strip()
 
 
 def patient(name: str) -> str:

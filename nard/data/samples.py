@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from nard.errors import DataError
 
 __all__ = ["match_samples", "same_samples"]
 
+_SHOWN = 3
 _TUMOUR_TYPES = tuple(f"{code:02d}" for code in range(1, 10))
 
 
@@ -52,15 +55,22 @@ def match_samples(
         for (side, table), name in zip(tables.items(), names, strict=True):
             tables[side] = _unique(table, side, name, ledger)
     shared = tables["inputs"].index.intersection(tables["outputs"].index)
+    left, right = (table.index.difference(shared) for table in tables.values())
+    alike = _alike(left, right, list)
     if shared.empty:
+        alike = alike or _alike(left, right, _cores)
         raise DataError(
             "The two files share no sample.\n"
             f"  {names[0]}: {_some(inputs.index)}\n"
             f"  {names[1]}: {_some(outputs.index)}\n"
             "  expected: the same sample names in both, or TCGA barcodes\n"
-            "  to fix: rename the samples in one of the files, or set `orientation` if features were taken for samples"
+            + _alike_words(alike)
+            + "  to fix: rename the samples in one of the files, or set `orientation` if features were taken for\n"
+            "  samples"
         )
     shared = shared.sort_values()
+    if alike:
+        ledger.note("alike samples", count=len(alike), names=[f"{one} and {other}" for one, other in alike[:_SHOWN]])
     for side, table in tables.items():
         other = "outputs" if side == "inputs" else "inputs"
         ledger.drop(side, "samples", table.index.difference(shared), "unmatched", other=other)
@@ -152,6 +162,38 @@ def _unique(table: pd.DataFrame, side: str, name: str, ledger: Ledger) -> pd.Dat
             )
     ledger.drop(side, "samples", table.index[table.index.duplicated()], "repeated sample")
     return table[~table.index.duplicated()]
+
+
+def _alike(
+    inputs: Iterable[str], outputs: Iterable[str], key: Callable[[list[str]], list[str]]
+) -> list[tuple[str, str]]:
+    """Pairs of names with the same key, which no other name of their file has. Barcodes are the same or are not."""
+    sides = []
+    for side in (inputs, outputs):
+        names = [name for name in map(str, side) if not is_barcode(name)]
+        keys = key([re.sub(r"[\W_]", "", name).casefold() for name in names])
+        counts = Counter(keys)
+        sides.append({key: name for key, name in zip(keys, names, strict=True) if key and counts[key] == 1})
+    return [(sides[0][key], sides[1][key]) for key in sorted(sides[0].keys() & sides[1].keys())]
+
+
+def _cores(names: list[str]) -> list[str]:
+    """Names without the letters that all begin with, or end with, and without leading zeros."""
+    start, end = (_shared_letters([name[::step] for name in names]) for step in (1, -1))
+    return [name[start : len(name) - end].lstrip("0") for name in names]
+
+
+def _shared_letters(names: list[str]) -> int:
+    """How many letters all names begin with, before any digit."""
+    columns = enumerate(zip(*names, strict=False))
+    return next((i for i, letters in columns if letters[0].isdigit() or len(set(letters)) > 1), 0)
+
+
+def _alike_words(alike: list[tuple[str, str]]) -> str:
+    if not alike:
+        return ""
+    shown = "; ".join(f"{one!r} and {other!r}" for one, other in alike[:_SHOWN])
+    return f"  alike but for case, separators, or what all begin or end with: {len(alike)} pairs, such as {shown}\n"
 
 
 def _some(names: Iterable[str]) -> str:

@@ -15,13 +15,20 @@ from statistics import mode
 import numpy as np
 import pandas as pd
 
+from nard.data.h5 import split_part
 from nard.data.unpacking import AGAIN, decoded, file_error, some
 from nard.errors import DataError
 
-__all__ = ["MISSING", "Sheet", "as_number", "cell_reader", "no_rows", "read_frame", "read_sheet"]
+__all__ = ["MISSING", "Sheet", "as_number", "cell_reader", "is_date", "no_rows", "read_frame", "read_sheet", "retyped"]
 
-MISSING = ("", "NA", "NaN", "nan", "N/A", "null", "NULL", ".", "-", "None", "#N/A")
+MISSING = (
+    *("", "NA", "NaN", "nan", "N/A", "null", "NULL", ".", "-", "None", "#N/A"),
+    # of clinical tables of TCGA and the GDC
+    *("[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]", "[Pending]", "[Discrepancy]"),
+    *("not reported", "Not Reported", "'--", "--"),
+)
 
+_DATE = re.compile(r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([ T]\d\d?:\d\d(:\d\d(\.\d+)?)?)?Z?$")
 _SEPARATORS = "\t;, "
 _SNIFFED_LINES = 12
 
@@ -66,9 +73,9 @@ class Sheet:
             raise file_error(self.path, problem, "close its quotation mark", found=str(error)) from error
 
 
-def read_sheet(path: Path) -> Sheet:
-    """Read a file and find out how its lines are to be split."""
-    text, notes = decoded(path)
+def read_sheet(path: Path, part: str | None = None) -> Sheet:
+    """Read a file, or a sheet of a workbook, and find out how its lines are to be split."""
+    text, notes = decoded(path, part)
     lines = text.split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
     if start == len(lines):
@@ -111,11 +118,23 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     Columns of numbers become numbers; all others stay text, and so do codes with leading zeros. No column becomes the
     index.
     """
-    sheet = read_sheet(Path(path))
+    file, part = split_part(path)
+    sheet = read_sheet(Path(file), part)
     columns = _text_columns(sheet)
     kept = [i for i, name in enumerate(sheet.header) if i == 0 or name or any(columns[i].categories)]
     frame = pd.concat([_column(columns[i], sheet.decimal) for i in kept], axis=1)
     return frame.set_axis([sheet.header[i] for i in kept], axis=1)
+
+
+def retyped(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with columns of numbers as numbers, where text came from rows or columns that are gone now."""
+    columns = [
+        _column(pd.Categorical(column.fillna("").astype(str)), ".").set_axis(column.index)
+        if column.dtype == object
+        else column
+        for _, column in frame.items()
+    ]
+    return pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
 
 
 def as_number(cell: str, decimal: str) -> float | None:
@@ -129,6 +148,11 @@ def as_number(cell: str, decimal: str) -> float | None:
         return None if "_" in cell else float(cell)
     except ValueError:
         return None
+
+
+def is_date(cell: str) -> bool:
+    """Whether a cell holds a date, with or without a time of the day."""
+    return _DATE.match(cell) is not None
 
 
 def cell_reader(lines: Iterable[str], separator: str):

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from nard.data.h5 import is_hdf5, read_h5, split_part
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode
-from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, no_rows, read_sheet
+from nard.data.names import antibody_key, barcode, gene_key, is_barcode, is_identifier
+from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, is_date, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, require_file, some, stem
 from nard.errors import DataError
 
@@ -36,6 +36,9 @@ _CBIOPORTAL = ("Hugo_Symbol", "Entrez_Gene_Id")
 _CANCER = {"cancertype", "tumortype"}
 _DESCRIPTIONS = _CANCER | {"sampletype", "setid", "patientid"}
 _FILE_BARCODE = re.compile(r"TCGA([-.])[A-Z0-9]{2}\1[A-Z0-9]{4}(?:\1[A-Z0-9]+)*", re.IGNORECASE)
+# Samples of the studies on Xena's hubs, and what no gene or antibody of theirs has in its name.
+_CODED = re.compile(r"(TCGA|TARGET|GTEX)[-.]", re.IGNORECASE)
+_OWN_SIGN = re.compile(r"[+%<>=*]|-$")
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
 
 
@@ -81,7 +84,8 @@ def read_table(
     ----------
     path : str or Path
         The file; plain or packed with gzip, bzip2, xz or zip. Or a folder of GDC files, one per sample. Or an AnnData
-        or MuData file, with a layer or modality behind ``#`` (see :mod:`nard.data.h5`).
+        or MuData file, with a layer or modality behind ``#`` (see :mod:`nard.data.h5`). Or an Excel workbook, with the
+        name of a sheet behind ``#``, or a Parquet file (see :mod:`nard.data.workbooks`).
     orientation : {"auto", "samples_in_rows", "features_in_rows"}, default="auto"
         Needed where neither TCGA barcodes, nor the layout, nor known names tell. Those of AnnData are always in rows.
     known_samples, known_features : collection of str, optional
@@ -123,9 +127,7 @@ def read_table(
     if is_hdf5(path):
         values, label = read_h5(path, part)
         return Table(values, f"{label} (samples × features)", (), own_names=True)
-    if part is not None:
-        raise file_error(path, f"no HDF5 file, so that it has no part {part!r}", "leave out # and what follows")
-    sheet = read_sheet(path)
+    sheet = read_sheet(path, part)
     return _measurements(sheet, _recognise(sheet), orientation, known_samples, known_features)
 
 
@@ -212,11 +214,15 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     columns = list(layout.columns or range(layout.lead, len(header)))
     if not columns:
         raise file_error(path, "no column of numbers", "check that this is the right file", found=some(header))
+    notes = [*sheet.notes, layout.note] if layout.note else list(sheet.notes)
     quick = _quick_cells(sheet, layout, columns)
+    if quick is None and (dates := _date_columns(sheet, columns)):
+        columns = [column for column in columns if column not in dates]
+        notes.append({"code": "date columns", "count": len(dates), "columns": [header[column] for column in dates]})
+        quick = _quick_cells(sheet, layout, columns)
     leads, values = _careful_cells(sheet, layout, columns) if quick is None else quick
     if not leads:
         raise no_rows(sheet)
-    notes = [*sheet.notes, layout.note] if layout.note else list(sheet.notes)
 
     named = np.array([header[column] != "" for column in columns])
     for i in np.flatnonzero(~named):
@@ -253,10 +259,16 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     cancers = None
     if layout.samples_in_rows and in_rows:
         cancers = pd.Series([None if lead[1] in MISSING else lead[1] for lead in leads], samples, dtype=object)
-    xena = header[0] in _XENA and not in_rows
+    xena = header[0] in _XENA and not in_rows and _of_a_source(samples, symbols)
     kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
     return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
+
+
+def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
+    """Whether samples are named by barcodes and features without signs, as Xena does and a user's table may not."""
+    coded = sum(_CODED.match(name) is not None for name in samples)
+    return coded > len(samples) / 2 and not any(_OWN_SIGN.search(name) for name in features)
 
 
 def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[np.ndarray, np.ndarray]:
@@ -314,6 +326,21 @@ def _is_short(content: bytes, separator: str) -> bool:
     return not exponents and b"x" * (_EXACT_DIGITS + 1) not in content.translate(marks)
 
 
+def _date_columns(sheet: Sheet, columns: list[int]) -> list[int]:
+    """The columns with nothing but dates in them, if there are others beside."""
+    found, left = set(), set(columns)
+    for _, cells in sheet.rows():
+        for column in list(left):
+            if is_date(cells[column]):
+                found.add(column)
+            elif cells[column] not in MISSING:
+                left.discard(column)
+        if not left:
+            return []
+    dates = sorted(left & found)
+    return dates if len(dates) < len(columns) else []
+
+
 def _careful_cells(sheet: Sheet, layout: _Layout, columns: list[int]) -> tuple[list[list[str]], np.ndarray]:
     """The same cell by cell: it forgives spaces and line ends within quotes, and tells the place of what is wrong."""
     leads, values, wrong = [], [], []
@@ -349,6 +376,7 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
         votes = _known(rows, known_samples, barcode) - _known(columns, known_samples, barcode)
         votes += _known(columns, known_features, antibody_key, gene_key)
         votes -= _known(rows, known_features, antibody_key, gene_key)
+        votes += sum(map(is_identifier, columns)) - sum(map(is_identifier, rows))
         told = votes > 0 if votes else None
     if orientation == "auto" and told is None:
         problem = "cannot tell whether the samples are in rows or in columns"

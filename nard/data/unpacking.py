@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from nard.data.names import composed, nearest
+from nard.data.workbooks import is_parquet, is_workbook, text_of_parquet, text_of_workbook
 from nard.errors import DataError
 
 __all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "require_file", "some", "stem"]
@@ -29,7 +30,7 @@ _PACKED = {
     "xz": (b"\xfd7zXZ\x00",),
 }
 _OPENERS: Mapping[str, Callable] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-_ENDINGS = re.compile(r"(\.(gz|bz2|xz|zip|tsv|csv|txt))+$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.(gz|bz2|xz|zip|tsv|csv|txt|xlsx|parquet))+$", re.IGNORECASE)
 # So much alike, by difflib, is a name that may have been meant.
 _ALIKE = 0.75
 _DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
@@ -89,11 +90,18 @@ def require_file(path: Path) -> None:
         raise _unreadable(path, error) from error
 
 
-def decoded(path: Path) -> tuple[str, list[dict]]:
-    """The text of a file, and facts on how it was decoded."""
+def decoded(path: Path, part: str | None = None) -> tuple[str, list[dict]]:
+    """The text of a file, or of a sheet of a workbook, and facts on how it was decoded."""
     content = read_bytes(path)
-    notes = []
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    notes: list[dict] = []
+    if is_workbook(content):
+        text, notes = text_of_workbook(path, content, part)
+    elif part is not None:
+        problem = f"no HDF5 file and no workbook, so that it has no part {part!r}"
+        raise file_error(path, problem, "leave out # and what follows")
+    elif is_parquet(content):
+        text = text_of_parquet(path, content)
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = content.decode("utf-16", errors="replace")
         notes.append({"code": "utf-16"})
     else:
@@ -157,6 +165,8 @@ def _not_there(path: Path) -> DataError:
 
 def _unpacked(path: Path, content: bytes, size: int, layers: int = 0) -> bytes:
     """``content`` without its packing, of which there may be several layers; ``size`` is that of the file."""
+    if is_workbook(content):
+        return content
     packing = next((name for name, magic in _PACKED.items() if content.startswith(magic)), None)
     if packing:
         if layers == _MOST_LAYERS:
@@ -174,7 +184,7 @@ def _unpacked(path: Path, content: bytes, size: int, layers: int = 0) -> bytes:
             problem = f"the {packing} file is damaged or cut off"
             raise file_error(path, problem, AGAIN, found=str(error)) from error
     if content.startswith(b"\xd0\xcf\x11\xe0"):
-        raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
+        raise file_error(path, "an Excel workbook of the old kind", "save the sheet as TSV or CSV")
     if content[257:262] == b"ustar":
         raise file_error(path, "a tar archive", "unpack it (tar -xf) and name the file with the table")
     return content
@@ -195,8 +205,6 @@ def _drained(path: Path, stream: IO[bytes], packed: io.BytesIO, of_file: float) 
 def _unzipped(path: Path, packed: io.BytesIO) -> IO[bytes]:
     archive = zipfile.ZipFile(packed)
     names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
-    if "[Content_Types].xml" in names:
-        raise file_error(path, "an Excel workbook", "save the sheet as TSV or CSV")
     if len(names) != 1:
         problem = f"a zip archive of {len(names)} files instead of one"
         raise file_error(path, problem, "unpack it and name the file with the table", found=some(names))

@@ -32,6 +32,7 @@ _WORDS = {
     "second sample type": "a second sample type of the same patient; first one kept",
     "repeated sample": "the same sample twice with equal values",
     "repeated feature": "the same feature twice; the most complete, then the most variable, is kept",
+    "merged": "another spelling of a feature that was measured in other samples; both are one now",
     "less variable": "not among the {number} most variable",
     "not asked for": "not among the features asked for",
     # What was found in a file.
@@ -39,21 +40,42 @@ _WORDS = {
     "utf-16": "the text is encoded as UTF-16",
     "latin-1": "the text is not UTF-8 and was read as Latin-1: names with accents may look odd",
     "commented header": "line {line} was taken as the header, although it begins with #",
+    "one sheet": "of the sheets of the workbook {sheet!r} was taken, not {others} ({file}#NAME takes another)",
     "comments": "{count} comment line(s) skipped",
     "short header": "the header has one cell less than the rows, whose first cells were taken as their names",
     "decimal commas": "numbers have decimal commas",
     "one of several": "of the columns of each sample, {column!r} was taken",
     "descriptions": "columns that describe the samples left out: {columns}",
+    "date columns": "{count} column(s) of dates left out: {columns}. To use them, make them numbers, such as days "
+    "since the first",
     "blank columns": "{count} blank column(s) dropped",
     "unnamed": "{count} feature(s) without a name or symbol dropped",
     "joined": "{count} repeated name(s) joined by the {how}",
     "symbols": "genes are named by their symbols, without the Entrez numbers of the file",
+    "gene names": "{count} features renamed by {file} ({names})",
+    "other case": "{count} genes of the pathways are spelt in other case and were renamed ({names})",
+    "other names": "{count} genes of the pathways have older or other names and were renamed ({names})",
+    "identifiers": "{count} features are named by identifiers of Ensembl ({names}): no pathway knows them. Give a "
+    "table of identifiers and symbols as `gene_names`, in the config or with `nard init --gene-names`",
+    "dates": "{count} features are named by dates or numbers ({names}), to which a spreadsheet turned the names of "
+    "genes (SEPT2 to 2-Sep, MARCH1 to 1-Mar, 2310009E13Rik to 2.31E+13): export the table from its source again, with "
+    "today's symbols (SEPTIN2, MARCHF1), or translate those of inputs by `gene_names`",
+    "merged spellings": "{count} features stand under two spellings, each with values where the other has none: joined "
+    "({names})",
+    "same table": "the same table as the inputs, so that every feature would explain itself: name the file of the "
+    "outputs as `outputs`",
+    "swapped": "inputs and outputs seem to be swapped: the inputs are named like proteins, the outputs like genes. "
+    "Exchange `inputs` and `outputs`, unless this is meant",
     "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",
     "more patients": "sample type {type} was taken ({patients} patients with both measurements); {more} more patients "
     "have them under other types: `preprocessing.sample_types: patient` takes these too",
+    "turned": "the samples are in its columns, so that the table was turned; it has {columns}",
+    "named by": "the column {column!r} names the samples",
     "several covariates": "covariates: {count} samples have several rows that differ; the first was taken",
+    "alike samples": "{count} samples of either file were not matched, whose names differ only in case or separators "
+    "({names}): spell them alike if they are the same",
     "few samples": "only {count} samples: few findings can be expected, and their error rates are less certain",
     "absent": "{count} asked for but not in the file: {names}",
     "looks raw": "values up to {largest:.4g} look like raw counts, but `log: false` leaves them as they are",
@@ -67,8 +89,18 @@ _WORDS = {
     "outputs (`preprocessing.proteins`) or more samples help",
     "many incomplete": "{count} samples were lost to single missing values: `preprocessing.max_missing` below "
     "{limit:g} drops features instead, `impute: knn` fills them in",
-    "heavy tails": "{count} of the {side} have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
+    "heavy tails": "{count} features have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
+    "skewed": "skewed like linear measurements, not like logarithms: half of the features have a skewness beyond "
+    "{skewness:.1f}, and values reach from {smallest:.5g} to {largest:.5g}. `preprocessing.outliers: rank_normal` "
+    "puts normal scores in their place, which changes the findings more than the choice of a method does",
+    "pathways only": "{kept} of {found} features are in use, for `preprocessing.{option}: pathway` takes only those "
+    "of the pathway table; {option}: all takes the others too",
+    "sparse": "{count} features have the same value, such as zero, in at least half of the samples ({names}). Where "
+    "they say present or absent rather than how much, the tests do not hold: join them or leave them out",
+    "sparse left out": "{count} features ({names}) were left out since they have the same value, such as zero, in at "
+    "least half of the samples: join them to sums, or keep them as ranks with ties by `preprocessing.outliers: "
+    "rank_normal`",
     "copies": "{one} and {other} are copies of each other: leave one out",
     "combination": "{one} is a combination of others ({names}): leave it or one of these out",
 }

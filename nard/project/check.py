@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from nard.data.cleaning import shape_facts
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
-from nard.data.words import dropped_lines, told, with_words, words
+from nard.data.words import dropped_lines, told, with_words
 from nard.errors import DataError
 from nard.fits.memory import MemoryLimit, memory_limit, too_large
 from nard.inputs import dependent_columns
@@ -28,15 +29,18 @@ __all__ = [
 ]
 
 _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
-_TALL = 0.05
+_TALL = 0.05  # share of the features of a side that is worth a word
+_FEW = 0.25  # share of them below which what is left is told beside what there was
 _MOST_COPIES = 3
+# Notes of the preparation that ask the user for something.
+_ASKING = {"alike samples", "date columns", "dates", "identifiers", "same table", "skewed", "swapped"}
 
 
 def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathways) -> Prepared:
     """X and Y of a cohort from its files, given by the config key that names them."""
     if settings["kind"] == "aging":
         return prepare_aging(read_frame(files["table"]), settings, files["table"], settings["preprocessing"])
-    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways)
+    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways, files.get("gene_names"))
     return prepare_omics(tables, files, pathways, settings["preprocessing"], settings["cancer"])
 
 
@@ -55,6 +59,8 @@ def checked_cohort(
             f"cohort {cohort}: {error}\n  config: {keys}\n"
             f"  or take {cohort} out of `cohorts`, or go on without it by `snakemake --keep-going`"
         ) from None
+    summary = prepared.ledger.summary()
+    asking = [note for note in summary["notes"] if note["code"] in _ASKING]
     account = {
         "cohort": cohort,
         "title": settings["title"],
@@ -63,8 +69,9 @@ def checked_cohort(
         "n_samples": len(prepared.X),
         "n_inputs": prepared.X.shape[1],
         "n_outputs": prepared.Y.shape[1],
-        **prepared.ledger.summary(),
-        "advice": list(_advice(prepared, settings)),
+        **summary,
+        "notes": [note for note in summary["notes"] if note not in asking],
+        "advice": [*asking, *_advice(prepared, settings)],
     }
     return prepared, account | {key: with_words(account[key]) for key in ("dropped", "notes", "advice")}
 
@@ -122,7 +129,7 @@ def check_row(account: Mapping) -> dict:
         "d": account["n_inputs"],
         "m": account["n_outputs"],
         "missing": "filled in" if filled else "none left",
-        "to do": " | ".join(map(words, account["advice"])),
+        "to do": " | ".join(map(told, account["advice"])),
     }
 
 
@@ -138,7 +145,7 @@ def printed(accounts: Sequence[Mapping]) -> str:
         lines.append(f"{account['cohort']}")
         lines.extend(map(_wrapped, dropped_lines(account["dropped"], n_names=4)))
         lines.extend(_wrapped(told(note)) for note in account["notes"])
-        lines.extend(_wrapped(f"TO DO: {words(advice)}") for advice in account["advice"])
+        lines.extend(_wrapped(f"TO DO: {told(advice)}") for advice in account["advice"])
         lines.append("")
     return "\n".join(lines)
 
@@ -151,13 +158,24 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
     """What the user may want to change, as facts."""
     options = settings["preprocessing"]
     n, m = prepared.Y.shape
+    sides = {"inputs": prepared.X, "outputs": prepared.Y}
+    for (side, values), option in zip(sides.items(), ("genes", "proteins"), strict=True):
+        found, kept = prepared.ledger.found[side]["features"], values.shape[1]
+        if settings["kind"] == "omics" and options[option] == "pathway" and kept < _FEW * found:
+            yield {"code": "pathways only", "side": side, "kept": kept, "found": found, "option": option}
+    for side, values in sides.items():
+        left_out = [row for row in prepared.ledger.dropped if (row["side"], row["code"]) == (side, "mostly one value")]
+        for row in left_out:
+            if row["count"] > _TALL * (values.shape[1] + row["count"]):
+                yield {"code": "sparse left out", "side": side, "count": row["count"], "names": row["names"][:3]}
+        yield from (fact for fact in shape_facts(values, side) if fact["code"] == "sparse")
     if n < m:
         yield {"code": "many outputs", "samples": n, "outputs": m}
     lost = [row for row in prepared.ledger.dropped if row["code"] == "incomplete"]
     if lost and lost[0]["count"] > n / 4:
         yield {"code": "many incomplete", "count": lost[0]["count"], "limit": options["max_missing"]}
     if options["outliers"] == "none":
-        for side, values in (("inputs", prepared.X), ("outputs", prepared.Y)):
+        for side, values in sides.items():
             heavy = values.columns[values.kurt().to_numpy() > _OUTLYING]
             if len(heavy) > _TALL * values.shape[1]:
                 yield {"code": "heavy tails", "side": side, "count": len(heavy), "names": list(heavy[:3])}

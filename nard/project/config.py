@@ -240,7 +240,7 @@ def of_kind(config: Mapping, kind: str, source: str | None = None) -> list[str]:
 
 def cohort_files(settings: Mapping) -> dict[str, str]:
     """The files of a cohort with ``source: files``, by the config key that names them."""
-    keys = ("table",) if settings["kind"] == "aging" else ("inputs", "outputs", "covariates")
+    keys = ("table",) if settings["kind"] == "aging" else ("inputs", "outputs", "covariates", "gene_names")
     return {key: settings[key] for key in keys if settings[key] is not None}
 
 

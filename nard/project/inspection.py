@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from nard.data.cleaning import looks_raw
+from nard.data.cleaning import looks_raw, shape_facts
 from nard.data.cohort import read_omics
+from nard.data.covariates import read_covariates
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import Pathways
 from nard.data.samples import same_samples
-from nard.data.sheets import read_frame
+from nard.data.sheets import is_date
 from nard.data.tables import Table
 from nard.data.words import with_words, words
 from nard.errors import DataError
 from nard.project.check import copies
 
-__all__ = ["described", "look_at_covariates", "look_at_pair"]
+__all__ = ["described", "in_words", "look_at_covariates", "look_at_pair", "measured"]
 
 _FEW_VALUES = 12
 
 
-def look_at_pair(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> dict:
-    """What is in two tables, as plain values; :class:`DataError` if they cannot be read or share no sample."""
-    tables = read_omics(inputs, outputs, orientation, pathways)
+def look_at_pair(
+    inputs: str, outputs: str, orientation: str, pathways: Pathways, gene_names: str | None = None
+) -> tuple[dict, list[str]]:
+    """What is in two tables, as plain values, and the samples they share.
+
+    :class:`DataError` if they cannot be read or share none.
+    """
+    tables = read_omics(inputs, outputs, orientation, pathways, gene_names)
     ledger = Ledger()
     X, Y = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
     found = {
-        side: {"file": file, **_look_at(table, *members[side])}
+        side: {"file": file, **_look_at(table, side, *members[side])}
         for side, file, table in zip(("inputs", "outputs"), (inputs, outputs), tables, strict=True)
     }
     # A copy lacks the values that the original lacks.
     Y = Y.loc[:, Y.nunique() > 1]
-    return {**found, "samples": len(X), "advice": with_words(list(copies(Y.fillna(Y.median()))))}
+    advice = with_words(list(copies(Y.fillna(Y.median()))))
+    return {**found, "samples": len(X), "matching": with_words(ledger.notes), "advice": advice}, list(X.index)
 
 
-def _look_at(table: Table, members: list[str], key) -> dict:
+def _look_at(table: Table, side: str, members: list[str], key) -> dict:
     values = table.values.to_numpy()
     present = values[~np.isnan(values)]
     if not present.size:
         raise DataError("a table without a single number")
+    # Of inputs that look raw the workflow takes logarithms.
+    logarithms = side == "inputs" and looks_raw(values)
+    shown = np.log2(table.values + 1.0) if logarithms else table.values
     known = {key(str(name)) for name in table.values.columns}
     return {
         "layout": table.layout,
-        "notes": with_words(table.notes),
+        "notes": with_words([*table.notes, *shape_facts(shown, side)]),
         "n_samples": len(table.values),
         "n_features": table.values.shape[1],
         "missing": float(np.isnan(values).mean()),
@@ -73,23 +83,33 @@ def described(found: Mapping) -> list[str]:
         lines.append(f"  {table['in_pathways']} of the {table['of_pathways']} {what} of the pathways")
         lines.extend(f"  {words(note)}" for note in table["notes"])
     lines.append(f"samples in both: {found['samples']}")
+    lines.extend(f"  {words(note)}" for note in found["matching"])
     lines.extend(f"TO DO: {words(advice)}" for advice in found["advice"])
     return lines
 
 
-def look_at_covariates(path: str) -> dict[str, str]:
-    """The columns of a table of covariates but the first, each in words."""
-    table = read_frame(path)
-    words = {}
-    for position in range(1, table.shape[1]):
-        column = table.iloc[:, position]
-        values = column.dropna().unique()
-        if column.dtype == object and len(values) > _FEW_VALUES:
-            kind = f"text, {len(values)} different values"
-        elif column.dtype == object or len(values) <= 2:
-            kind = "categories " + ", ".join(map(str, values[:_FEW_VALUES]))
-        else:
-            kind = f"numbers from {values.min():.4g} to {values.max():.4g}"
-        missing = int(column.isna().sum())
-        words[str(table.columns[position])] = kind + (f", {missing} missing" if missing else "")
-    return words
+def look_at_covariates(path: str, samples: Collection[str]) -> tuple[dict[str, str], list[str]]:
+    """What is in each column of a table of covariates, in words, and how its samples were found."""
+    table, notes = read_covariates(path, samples)
+    kinds = {str(name): in_words(column) for name, column in table.items()}
+    return kinds, [words(note) for note in notes]
+
+
+def measured(column) -> bool:
+    """Whether a column holds measurements: numbers, and more than two of them."""
+    return column.dtype != object and column.nunique() > 2
+
+
+def in_words(column) -> str:
+    """What is in a column."""
+    values = column.dropna().unique()
+    if column.dtype == object and len(values) and all(map(is_date, values)):
+        kind = f"dates from {min(values)} to {max(values)}; to adjust for them, make them numbers of days"
+    elif column.dtype == object and len(values) > _FEW_VALUES:
+        kind = f"text, {len(values)} different values"
+    elif not measured(column):
+        kind = "categories " + ", ".join(map(str, values[:_FEW_VALUES]))
+    else:
+        kind = f"numbers from {values.min():.4g} to {values.max():.4g}"
+    missing = int(column.isna().sum())
+    return kind + (f", {missing} missing" if missing else "")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import fnmatch
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import yaml
 
 from nard.data.names import nearest
 from nard.data.pathways import Pathways, read_pathways
+from nard.data.sheets import read_frame
 from nard.errors import DataError
 from nard.fits.methods import METHODS
 from nard.project.check import checked_cohort, printed
 from nard.project.config import cohort_files, cohort_settings, validated
-from nard.project.inspection import described, look_at_covariates, look_at_pair
+from nard.project.inspection import described, in_words, look_at_covariates, look_at_pair, measured
 
-__all__ = ["config_for", "template_for"]
+__all__ = ["Phenotypes", "config_for", "config_for_phenotypes", "template_for"]
+
+# By config key the path of each file now, and its path in the config.
+Files = Mapping[str, tuple[str, str]]
 
 # With more inputs than this, the most variable ones are a better start than all.
 _MANY_INPUTS = 2000
@@ -41,6 +47,16 @@ cohorts:
 """
 
 
+@dataclass(frozen=True)
+class Phenotypes:
+    """Which columns of a table are what: age and id, outputs and inputs; these by names or patterns."""
+
+    age: str
+    id: str | None = None
+    macro: Sequence[str] = ()
+    molecular: Sequence[str] = ()
+
+
 def template_for(cohort: str) -> str:
     """A valid config that names files that are not there yet."""
     settings = {"inputs": "data/inputs.tsv", "outputs": "data/outputs.tsv"}
@@ -50,24 +66,87 @@ def template_for(cohort: str) -> str:
         "genes": "all, pathway (those of the pathway table), or a number (the most variable)",
         "proteins": "all, or pathway",
     }
-    return _text(cohort, settings, {"genes": "all", "proteins": "all"}, reasons, "Written by `nard init`: a template.")
+    entry = _entry(cohort, settings, {"genes": "all", "proteins": "all"}, reasons)
+    return _text([entry], "Written by `nard init`: a template.")
 
 
 def config_for(
-    cohort: str,
-    files: Mapping[str, tuple[str, str]],
-    orientation: str,
-    adjust: Sequence[str],
-    say: Callable[[str], None],
-) -> tuple[str, dict]:
-    """The config for two tables, and the account of their preparation by it.
+    cohorts: Mapping[str, Files], orientation: str, adjust: Sequence[str], say: Callable[[str], None]
+) -> tuple[str, list[dict], list[str]]:
+    """The config for the tables of some cohorts, the accounts of their preparation, and what is wrong with the others.
 
-    ``files`` gives, by config key, the path of each file now and its path in the config. What is found is told by
-    ``say`` as it goes.
+    What is found is told by ``say`` as it goes. :class:`DataError` if no cohort can be used.
     """
+    entries, accounts, errors = [], [], []
+    for cohort, files in cohorts.items():
+        try:
+            entry, account = _entry_for(cohort, files, orientation, adjust, say)
+        except DataError as error:
+            if len(cohorts) == 1:
+                raise
+            errors.append(f"cohort {cohort} is not in the config: {error}")
+        else:
+            entries.append(entry)
+            accounts.append(account)
+    if not entries:
+        raise DataError("\n".join(errors))
+    n_files = sum(len(cohorts[account["cohort"]]) for account in accounts)
+    return _text(entries, f"Written by `nard init` after a look at {n_files} files."), accounts, errors
+
+
+def config_for_phenotypes(
+    cohort: str, table: tuple[str, str], columns: Phenotypes, adjust: Sequence[str], say: Callable[[str], None]
+) -> tuple[str, list[dict]]:
+    """The config for one table of phenotypes, whose columns are inputs, outputs and age, and the account of it."""
+    now, path = table
+    frame = read_frame(now)
+    names = list(map(str, frame.columns))
+    say("\n  ".join([f"table: {now}", *(f"{name}: {in_words(column)}" for name, column in frame.items())]))
+    named = [columns.age, *([columns.id] if columns.id else []), *adjust]
+    _require_columns(named, names, now)
+    left = [name for name, column in frame.items() if measured(column) and name not in named]
+    if not columns.macro:
+        raise DataError(
+            f"{now}: which columns are the outputs?\n  found: {', '.join(left)}\n"
+            "  to fix: --macro COLUMN … (patterns as 'grip*' in quotes); --molecular COLUMN … for the inputs, "
+            "otherwise all other columns of numbers"
+        )
+    macro = _matching(columns.macro, left, now)
+    rest = [name for name in left if name not in macro]
+    molecular = _matching(columns.molecular, rest, now) if columns.molecular else rest
+    if not molecular:
+        raise DataError(f"{now}: no column of numbers is left for the inputs.\n  to fix: fewer columns as --macro")
+    blocks = {"macro": {"macro": macro}, "molecular": {"molecular": molecular}}
+    settings = {"kind": "aging", "table": path, "id": columns.id, "age": columns.age, **blocks}
+    unused = [name for name in names if name not in {*macro, *molecular, *named}]
+    reasons = {
+        "table": f"not in use: {', '.join(unused)}" if unused else "",
+        "macro": "outputs by block (organ, tissue); split it into blocks of your own",
+        "molecular": "inputs by block; leave out copies of others, and what is made from them",
+    }
+    preprocessing: dict = {"adjust": list(adjust)} if adjust else {}
+    account = _settled(cohort, {**settings, "table": now}, preprocessing, reasons, read_pathways())
+    say(printed([account]))
+    entry = _entry(cohort, settings, preprocessing, reasons)
+    return _text([entry], "Written by `nard init` after a look at a table of phenotypes."), [account]
+
+
+def _matching(patterns: Sequence[str], columns: Sequence[str], file: str) -> list[str]:
+    """The columns that any of the patterns names, in the order of the table."""
+    for pattern in patterns:
+        if not fnmatch.filter(columns, pattern):
+            _require_columns([pattern], columns, file)
+    return [
+        name for name in columns if name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    ]
+
+
+def _entry_for(
+    cohort: str, files: Files, orientation: str, adjust: Sequence[str], say: Callable[[str], None]
+) -> tuple[str, dict]:
     now = {key: path for key, (path, _) in files.items()}
     pathways = read_pathways()
-    found = look_at_pair(now["inputs"], now["outputs"], orientation, pathways)
+    found, samples = look_at_pair(now["inputs"], now["outputs"], orientation, pathways, now.get("gene_names"))
     for line in described(found):
         say(line)
     settings = {key: path for key, (_, path) in files.items()}
@@ -79,18 +158,15 @@ def config_for(
         settings["orientation"] = orientation
     preprocessing = _chosen(found, reasons)
     if "covariates" in files:
-        columns = look_at_covariates(now["covariates"])
+        columns, how = look_at_covariates(now["covariates"], samples)
         _require_columns(adjust, columns, now["covariates"])
         reasons["covariates"] = "columns: " + "; ".join(f"{name} ({kind})" for name, kind in columns.items())
         reasons["adjust"] = "regressed out of inputs and outputs first; [] adjusts for nothing"
         preprocessing["adjust"] = list(adjust)
-        say(f"covariates: {now['covariates']}\n  {reasons['covariates']}")
+        say("\n  ".join([f"covariates: {now['covariates']}", *how, reasons["covariates"]]))
     account = _settled(cohort, {**settings, **now}, preprocessing, reasons, pathways)
     say(printed([account]))
-    text = _text(
-        cohort, settings, preprocessing, reasons, f"Written by `nard init` after a look at {len(files)} files."
-    )
-    return text, account
+    return _entry(cohort, settings, preprocessing, reasons), account
 
 
 def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
@@ -114,7 +190,26 @@ def _chosen(found: Mapping, reasons: dict[str, str]) -> dict:
 
 
 def _settled(cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str], pathways: Pathways) -> dict:
-    """What the check finds. Missing values are filled in where dropping their samples leaves few or none."""
+    """What the check finds. Skewed values become normal scores.
+
+    Missing values are filled in where dropping their samples leaves few or none.
+    """
+    account = _without_gaps(cohort, settings, preprocessing, reasons, pathways)
+    skewed = [fact for fact in account["advice"] if fact["code"] == "skewed"]
+    if not skewed:
+        return account
+    preprocessing["outliers"] = "rank_normal"
+    reasons["outliers"] = (
+        "normal scores, since half of the "
+        + " and half of the ".join(f"{fact['side']} have a skewness beyond {fact['skewness']:.1f}" for fact in skewed)
+        + ", as linear measurements have; winsorise only pulls outliers in"
+    )
+    return _checked(cohort, settings, preprocessing, pathways)
+
+
+def _without_gaps(
+    cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[str, str], pathways: Pathways
+) -> dict:
     try:
         account = _checked(cohort, settings, preprocessing, pathways)
         lost = [row["count"] for row in account["dropped"] if row["code"] == "incomplete"]
@@ -129,12 +224,12 @@ def _settled(cohort: str, settings: Mapping, preprocessing: dict, reasons: dict[
     return account
 
 
-def _require_columns(wanted: Sequence[str], columns: Mapping[str, str], file: str) -> None:
+def _require_columns(wanted: Sequence[str], columns: Collection[str], file: str) -> None:
     for name in wanted:
         if name not in columns:
             closest = nearest(name, columns)
             hint = f" Did you mean {closest!r}?" if closest else ""
-            raise DataError(f"{file}: no column {name!r} to adjust for.{hint}\n  found: {', '.join(columns)}")
+            raise DataError(f"{file}: no column {name!r}.{hint}\n  found: {', '.join(columns)}")
 
 
 def _checked(cohort: str, settings: Mapping, preprocessing: Mapping, pathways: Pathways) -> dict:
@@ -146,13 +241,19 @@ def _checked(cohort: str, settings: Mapping, preprocessing: Mapping, pathways: P
     return account
 
 
-def _text(cohort: str, settings: Mapping, preprocessing: Mapping, reasons: Mapping, title: str) -> str:
+def _entry(cohort: str, settings: Mapping, preprocessing: Mapping, reasons: Mapping) -> str:
+    """The lines of one cohort."""
     lines = [f"  {_flow(cohort)}:", "    source: files"]
     lines += [_line(key, value, reasons, 4) for key, value in settings.items()]
-    lines += ["    preprocessing:"]
-    lines += [_line(key, value, reasons, 6) for key, value in preprocessing.items()]
+    if preprocessing:
+        lines += ["    preprocessing:"]
+        lines += [_line(key, value, reasons, 6) for key, value in preprocessing.items()]
+    return "\n".join(lines)
+
+
+def _text(entries: Sequence[str], title: str) -> str:
     baselines = ", ".join(name for name, method in METHODS.items() if not method.minimises_j)
-    text = _HEAD.format(title=title, baselines=baselines) + "\n".join(lines) + "\n"
+    text = _HEAD.format(title=title, baselines=baselines) + "\n".join(entries) + "\n"
     validated(yaml.safe_load(text), "the new config")
     return text
 

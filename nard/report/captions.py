@@ -1,15 +1,15 @@
-"""A plain paragraph about each cohort, made from its results."""
+"""A plain paragraph about each cohort, made from its results, and what to know of the data before reading any."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from nard.data.pathways import OTHER
 from nard.figures.words import NAMES, listed, signed
 
-__all__ = ["NAMES", "cohort_paragraph", "listed", "signed"]
+__all__ = ["NAMES", "cohort_paragraph", "first_words", "listed", "signed"]
 
 _STRONGEST = 3
 
@@ -57,6 +57,30 @@ def cohort_paragraph(
     if not fit["diagnostics"].get("converged", True):
         sentences.append("The fit has not converged: read these figures with caution.")
     return " ".join(sentences)
+
+
+def first_words(summaries: Sequence[Mapping]) -> list[str]:
+    """What decides about every finding and was not chosen by the user: a sentence for all cohorts that it holds of."""
+    facts: dict[tuple[str, str], list[tuple[str, Mapping]]] = {}
+    for summary in summaries:
+        for fact in summary["advice"]:
+            facts.setdefault((fact["code"], fact.get("side", "")), []).append((summary["title"], fact))
+    said = []
+    for (code, side), found in facts.items():
+        if code == "pathways only":
+            option = found[0][1]["option"]
+            counts = listed(f"{fact['kept']:,} of {fact['found']:,} in {title}" for title, fact in found)
+            said.append(
+                f"Of the {side} only those of the pathway table are in use: {counts}. "
+                f"preprocessing.{option}: all takes the others too."
+            )
+        elif code == "skewed":
+            said.append(
+                f"The {side} of {listed(title for title, _ in found)} are skewed like linear measurements, not like "
+                "logarithms, so that single samples decide about findings; preprocessing.outliers: rank_normal takes "
+                "normal scores instead."
+            )
+    return said
 
 
 def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> str:

@@ -17,7 +17,7 @@ from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
 from nard.project.config import without_secrets
 from nard.project.neighbours import neighbours_told
-from nard.report.captions import cohort_paragraph, signed
+from nard.report.captions import cohort_paragraph, first_words, signed
 from nard.report.explorer.page import asset, template
 from nard.report.methods_section import MethodsSection, software_versions
 
@@ -117,6 +117,7 @@ def report_page(
         lead=f"{len(cohorts)} cohorts, {len({method for _, method in seconds})} methods; figures show "
         f"{config['reference']}. Which inputs matter, what they drive, and how the outputs are wired.",
         simulated=_simulated(cohorts),
+        first_words=first_words([cohort.summary for cohort in cohorts]),
     )
 
 
@@ -220,6 +221,7 @@ def _account(summary: Mapping) -> dict:
         "title": summary["title"],
         "paragraphs": [used],
         "points": [*dropped_lines(summary["dropped"]), *map(told, summary["notes"])],
+        "cautions": [*map(told, summary["advice"])],
     }
 
 

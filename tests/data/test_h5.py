@@ -320,7 +320,7 @@ def test_damage_ends_in_words(tmp_path, signature):
 
 def test_a_table_has_no_parts(tmp_path):
     (tmp_path / "a.h5ad").write_text("sample\tx\ns1\t1\n")
-    with pytest.raises(DataError, match="no HDF5 file, so that it has no part 'rna'"):
+    with pytest.raises(DataError, match="no HDF5 file and no workbook, so that it has no part 'rna'"):
         read_table(f"{tmp_path}/a.h5ad#rna")
 
 

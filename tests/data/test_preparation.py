@@ -1,6 +1,7 @@
 """The preparation of X and Y: every sample and feature is accounted for, and what is computed is what is said."""
 
 import json
+import re
 from functools import cache
 from tempfile import TemporaryDirectory
 
@@ -8,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from cohorts import N, barcodes, raw_tables, settings_of, write
+from hypothesis import given
+from hypothesis import strategies as st
 from messy import FILES, PATHWAYS, STYLES, messy_cohort, options
 from scipy import stats
 
@@ -17,7 +20,7 @@ from nard.data.features import choose_features, one_spelling, spelt, wanted_name
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, patient, sample_type
 from nard.data.pathways import read_pathways
-from nard.data.samples import match_samples, same_samples
+from nard.data.samples import _alike, match_samples, same_samples
 from nard.data.tables import Table
 from nard.data.words import dropped_lines, told, words
 from nard.errors import DataError
@@ -592,6 +595,51 @@ def matched(inputs, outputs, sample_types="auto"):
     X, Y = match_samples(*two_tables(inputs, outputs), sample_types, ("mrna.tsv", "rppa.tsv"), ledger)
     assert X.index.equals(Y.index)
     return list(X.index), X["v"].astype(int).tolist(), Y["v"].astype(int).tolist(), ledger
+
+
+SPELLINGS = {
+    "case": ("Pat-{:02d}", "PAT-{:02d}"),
+    "separator": ("P{:02d}a", "p_{:02d}.A"),
+    "prefix": ("S{}", "X{:03d}"),
+    "suffix": ("{}_rna", "{}_protein"),
+}
+
+
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_samples_that_are_alike_are_proposed(kind):
+    inputs, outputs = ([spelling.format(i) for i in range(1, 31)] for spelling in SPELLINGS[kind])
+    with pytest.raises(DataError) as error:
+        matched(inputs, outputs[::-1])
+    assert "share no sample" in str(error.value)
+    assert "30 pairs, such as " in str(error.value)
+    assert f"{inputs[0]!r} and {outputs[0]!r}" in str(error.value)
+
+
+@given(
+    st.lists(st.text("aB1-_ ", min_size=1, max_size=6), unique_by=lambda name: re.sub(r"[\W_]", "", name).casefold())
+)
+def test_alike_are_names_that_differ_in_case_and_separators(names):
+    names = [name for name in names if re.sub(r"[\W_]", "", name)]
+    pairs = _alike(names, [name.swapcase().replace("-", ".") for name in names], list)
+    assert sorted(one for one, _ in pairs) == sorted(names)
+
+
+def test_nothing_is_proposed_where_nothing_is_alike():
+    for inputs, outputs in (
+        (["ann", "bob"], ["carl", "dora"]),
+        (barcodes(5), [f"TCGA-ZZ-{1000 + i}-01" for i in range(5)]),
+    ):
+        with pytest.raises(DataError) as error:
+            matched(inputs, outputs)
+        assert "alike" not in str(error.value)
+
+
+def test_some_samples_that_are_alike_are_told():
+    names = [f"P{i}" for i in range(30)]
+    samples, _, _, ledger = matched(names, [*names[:20], *(name.lower() for name in names[20:])])
+    assert len(samples) == 20
+    [note] = [note for note in ledger.notes if note["code"] == "alike samples"]
+    assert (note["count"], note["names"][0]) == (10, "P20 and p20")
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])

@@ -346,7 +346,8 @@ NO_TABLES = [
     (zipped(b"", "[Content_Types].xml", "xl/workbook.xml"), "Excel workbook.*save the sheet as TSV or CSV"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "Excel workbook"),
     (bytes(257) + b"ustar" + bytes(300), "tar archive"),
-    (b"PAR1\0\0", "binary data"),
+    (b"PAR\0\0", "binary data"),
+    (b"PAR1\0\0", "Parquet file.*save the table as TSV or CSV"),
     (b"\n<!DOCTYPE html><title>404</title>", "web page"),
     (b"<HTML><body>", "web page"),
     (b'<?xml version="1.0"?><Error/>', "web page"),
@@ -667,3 +668,46 @@ def test_real_files(real_data):
         shapes[path.parent.name, path.name[:4]] = table.values.shape
     assert shapes["KIRC", "mrna"][1] == 174
     assert shapes["KIRC", "rppa"][0] == 478
+
+
+# Dates
+
+
+def test_columns_of_dates_are_left_out_and_told(write):
+    path = write(f"id\tx\tdrawn\tseen\ty\n{A}\t1\t2020-01-31\tNA\t2\n{B}\t3\t\t31/01/2020 10:30\t4\n")
+    table = read_table(path)
+    check(table, "plain table", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}})
+    assert "2 column(s) of dates left out: drawn, seen" in notes_of(table)[0]
+
+
+def test_a_date_among_numbers_is_an_error(write):
+    for text in (f"id\tx\ty\n{A}\t1\t2020-01-31\n{B}\t3\t4\n", f"id\tx\ty\n{A}\t2020-01-31\t2020-01-31\n"):
+        with pytest.raises(DataError, match="'2020-01-31'"):
+            read_table(write(text))
+
+
+@given(st.dates(), st.sampled_from(["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M"]))
+def test_dates_are_dates_and_numbers_are_not(date, form):
+    assert sheets.is_date(date.replace(year=max(date.year, 1000)).strftime(form))
+    assert not sheets.is_date(f"{date.year}.{date.day}")
+    assert not sheets.is_date(f"-{date.year}e-{date.day}")
+
+
+# A user's table is no source's, whatever its corner says
+
+
+@pytest.mark.parametrize("corner", ["sample", "SampleID"])
+def test_a_plain_table_with_the_corner_of_xena(write, corner):
+    """Samples of one's own, or names with signs, are a user's: CD4+ is not CD4-."""
+    for samples, features, own in (
+        (("P1", "P2"), ("TP53", "AKT1"), True),
+        ((A, B), ("CD4+", "CD4-"), True),
+        ((A, B), ("HLA-A", "Caspase-7_cleavedD198-R-C"), False),
+        (("GTEX-1117F-0226", "GTEX-1117F-0426"), ("TP53", "?|100130426"), False),
+    ):
+        rows = [[corner, *samples], [features[0], "1", "2"], [features[1], "3", "4"]]
+        path = write("".join("\t".join(row) + "\n" for row in rows))
+        table = read_table(path, orientation="auto" if A in samples else "features_in_rows")
+        assert table.own_names == own
+        assert table.layout == f"{'plain table' if own else 'Xena matrix'} (features × samples)"
+        assert list(table.values) == list(features)

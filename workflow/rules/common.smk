@@ -116,9 +116,7 @@ def named_files(wildcards):
         return {key: f"resources/simulated/{wildcards.cohort}/{key}.tsv.gz" for key in keys}
     folder = f"resources/xena/{cohort['cancer']}"
     files = {"inputs": f"{folder}/HiSeqV2.gz", "outputs": f"{folder}/{cohort['protein_dataset']}.gz"}
-    if cohort["covariates"]:
-        files["covariates"] = cohort["covariates"]
-    return files
+    return files | {key: cohort[key] for key in ("covariates", "gene_names") if cohort[key]}
 
 
 def raw_files(wildcards):
