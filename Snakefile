@@ -52,6 +52,7 @@ onstart:
 
 onsuccess:
     remove_leftovers()
+    tell_unfitted()
 
 
 rule all:

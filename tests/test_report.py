@@ -17,7 +17,7 @@ from nard.project.config import validated
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.page import asset
 from nard.report.methods_section import MethodsSection
-from nard.report.page import CohortResults, NardFit, report_page
+from nard.report.page import CohortResults, FitNotes, report_page
 
 CONFIG = validated(
     {
@@ -46,8 +46,9 @@ def cohorts():
         nodes = node_table(cohort.groups, tables.edges)
         summary = {**cohort.summary, **counts}
         hidden = [HiddenInput(one.outputs, ((HOSTILE[0], 0.5), ("AKT1", -0.25))) for one in tables.hidden]
-        fits = [NardFit(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
-        fits.append(NardFit("surrogate", [], []))
+        fits = [FitNotes(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
+        fits.append(FitNotes("surrogate", [], []))
+        fits.append(FitNotes("capme", [], None, {"code": "singular matrix", "message": f"of {HOSTILE[0]}"}))
         results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes, fits))
     return results
 
@@ -60,7 +61,16 @@ def tables():
         rows = table[table["selected"]]
         pairs = (tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True))
         edges[cohort.summary["cohort"]] = dict(zip(pairs, rows["partial_correlation"], strict=True))
-    methods = pd.DataFrame({"cohort": ["AAA"], "method": ["sequential"], "converged": [True]})
+    methods = pd.DataFrame(
+        {
+            "cohort": "AAA",
+            "method": ["sequential", "hsghs", "mean"],
+            "features": [3.0, 4.0, None],
+            "converged": [True, None, None],
+            "rhat": [None, 1.88, None],
+            "remark": [None, "not converged: R̂ above 1.1", "not fitted: error: IndexError: <b>"],
+        }
+    )
     findings = {
         ("AAA", method, what): frozenset(found)
         for method, found in {"sequential": {1, 2, 3}, "full": {1, 2}, "capme": {3, 4, 5}}.items()
@@ -145,7 +155,20 @@ def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):
 
 def test_cautions_are_in_a_box_of_their_cohort(page):
     boxes = re.findall(r'<ul class="cautions" role="note">(.*?)</ul>', page)
-    assert [unescape(box) for box in boxes] == [f"<li>NARD sequential, NARD full: {caution_text(CAUTION)}</li>"]
+    cautions = f"<li>NARD sequential, NARD full: {caution_text(CAUTION)}</li>"
+    unfitted = f"<li>CAPME: could not be fitted: singular matrix: of {HOSTILE[0]}</li>"
+    assert [unescape(box) for box in boxes] == [cautions + unfitted, unfitted]
+
+
+def test_fits_that_are_none_or_not_converged_are_marked_and_told(page):
+    start = page.index("<h3>Every fit</h3>")
+    part = unescape(page[start : page.index("</table>", start)])
+    assert "<li>hsghs in AAA: not converged: R̂ above 1.1</li>" in part
+    assert "<li>mean in AAA: not fitted: error: IndexError: <b></li>" in part
+    rows = re.findall(r"<tr( class=\"marked\")?><td>AAA</td><td>(\w+)</td><td class=\"n\">(.)</td>", part)
+    assert rows == [("", "sequential", "3"), (' class="marked"', "hsghs", "4"), (' class="marked"', "mean", "–")]
+    assert ">R̂</th>" in part
+    assert ">1.880</td>" in part
 
 
 def test_associations_have_their_stand_ins(page):

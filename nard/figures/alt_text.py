@@ -63,7 +63,9 @@ def shared(table: pd.DataFrame) -> str:
 
 
 def pathway_map(table: pd.DataFrame) -> str:
-    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable")
+    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable").dropna()
+    if means.empty:
+        return "Empty heat maps: no samples could be predicted."
     best, worst = means.iloc[-1], means.iloc[0]
     return (
         f"Heat maps of pathways against {_counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
@@ -86,7 +88,9 @@ def crosstalk(table: pd.DataFrame) -> str:
 def jaccard(table: pd.DataFrame) -> str:
     sentences = []
     for what, rows in table.groupby("what", sort=False):
-        means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean()
+        means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean().dropna()
+        if means.empty:
+            continue
         ends = [
             f"{' and '.join(find_method(name).title for name in pair)} ({means[pair]:.2f})"
             for pair in (means.idxmax(), means.idxmin())

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from nard.data.pathways import read_pathways
-from nard.figures import alt_text
+from nard.figures import alt_text, words
 from nard.files import read_json, read_tsv
 from nard.fits.methods import minimise_j
 from nard.project.config import methods_of, of_kind
@@ -87,9 +87,15 @@ class Figure:
         }
 
     def drawn(self, files: Mapping[str, str | list[str]], settings: Mapping):
-        """The figure from its files."""
-        module, _, function = self.draw.rpartition(".")
+        """The figure from its files; of a method that could not be fitted, the reason."""
         tables = {name: _read(paths) for name, paths in files.items()}
+        fit = tables.get("fit")
+        if isinstance(fit, Mapping) and fit.get("failed"):
+            title = f"{fit['title']}: {self.label[0].lower()}{self.label[1:]}"
+            return import_module("nard.figures.page").sentence(
+                words.unfitted(fit), title=title, note=words.origin([{**fit, "failed": None}], fit["method"])
+            )
+        module, _, function = self.draw.rpartition(".")
         return getattr(import_module(module), function)(**tables, **settings)
 
     def text(self, case: Case, cohorts: Mapping, tables: Mapping) -> str | None:
@@ -100,7 +106,8 @@ class Figure:
         if self.alt is None:
             return None
         if "cohort" in case:
-            return self.alt(cohorts[case["cohort"]])
+            cohort = cohorts[case["cohort"]]
+            return words.unfitted(cohort.fit) if cohort.fit.get("failed") else self.alt(cohort)
         table = tables.get(self.alt_table.format(**case))
         return None if table is None or table.empty else self.alt(table)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "listed", "origin", "signed"]
+__all__ = ["NAMES", "listed", "origin", "signed", "unfitted"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 
 
 def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
-    """What a figure was made from; simulated data are called so first."""
+    """What a figure was made from; simulated data are called so first, and cohorts that could not be fitted last."""
     made_up = [cohort["simulated"] for cohort in cohorts]
     parts = []
     if all(made_up):
@@ -27,7 +28,14 @@ def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
         parts.append(f"{len(cohorts)} cohorts")
     if method:
         parts.append(find_method(method).title)
+    if absent := [cohort["title"] for cohort in cohorts if cohort.get("failed")]:
+        parts.append(f"could not be fitted to {listed(absent)}")
     return " – ".join(parts)
+
+
+def unfitted(fit: Mapping) -> str:
+    """That there is no fit, and why."""
+    return f"{find_method(fit['method']).title} could not be fitted to {fit['title']}: {failure_text(fit['failed'])}"
 
 
 def signed(value: float) -> str:

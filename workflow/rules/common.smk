@@ -30,8 +30,9 @@ from nard.chapters import CHAPTERS, chapter_figures
 from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
 from nard.fits.classes import is_file
+from nard.fits.failures import failure_lines
 from nard.fits.memory import fit_megabytes, tuned_by
-from nard.fits.methods import METHODS, find_method
+from nard.fits.methods import FLOORS, METHODS, find_method
 
 
 def default_config():
@@ -71,6 +72,19 @@ def remove_leftovers():
     for folder in ("results", "resources"):
         for path in pathlib.Path(folder).rglob(".part-*"):
             path.unlink(missing_ok=True)
+
+
+def tell_unfitted():
+    """The fits that there are not, at the end of a run that has finished without them."""
+    finished = [path for path in of_fits("results/{cohort}/{method}", config["cohorts"]) if is_finished(path)]
+    fits, held_out = ([read_json(f"{path}/{name}.json") for path in finished] for name in ("fit", "held_out"))
+    if lines := failure_lines(fits, held_out):
+        print("Not everything could be fitted; the report has the rest, and says so:", file=sys.stderr)
+        print(*(f"  {line}" for line in lines), sep="\n", file=sys.stderr)
+
+
+def is_finished(folder):
+    return all(os.path.exists(f"{folder}/{name}.json") for name in ("fit", "held_out"))
 
 
 def simulated(config):
@@ -130,6 +144,13 @@ def fit_memory(wildcards, input, attempt):
     shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
     tuned = tuned_by(config["fit"], wildcards.method)
     return memory_for(attempt, wildcards.method, shape, tuned, config["fit"]["relevance"])
+
+
+def floors_memory(wildcards, input, attempt):
+    """Of the plain regressions, which come one after the other."""
+    cohort = read_json(input.summary)
+    shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
+    return max(memory_for(attempt, name, shape, True, config["fit"]["relevance"]) for name in FLOORS)
 
 
 def refit_memory(wildcards, input, attempt):

@@ -26,6 +26,7 @@ rule methods_table:
     input:
         fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
         held_out=of_fits("results/{cohort}/{method}/held_out.json", config["cohorts"]),
+        floors=expand("results/{cohort}/floors.json", cohort=config["cohorts"]),
         jaccard="results/comparison/jaccard.tsv",
     output:
         "results/tables/methods.tsv",
@@ -41,6 +42,7 @@ rule methods_table:
         runtime=short_minutes,
     params:
         reference=config["reference"],
+        cohorts=list(config["cohorts"]),
     message:
         "Tabulating the methods"
     script:
@@ -49,6 +51,7 @@ rule methods_table:
 
 rule recovery_table:
     input:
+        summaries=of_fits("results/{cohort}/{method}/fit.json", simulated(config)),
         associations=of_fits("results/{cohort}/{method}/associations.tsv", simulated(config)),
         edges=of_fits("results/{cohort}/{method}/edges.tsv", simulated(config)),
         features=of_fits("results/{cohort}/{method}/features.tsv", simulated(config)),
