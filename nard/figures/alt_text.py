@@ -10,7 +10,7 @@ import pandas as pd
 from nard.figures.words import NAMES, listed, signed
 from nard.fits.methods import find_method
 
-__all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace"]
+__all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace", "trust"]
 
 _STRONGEST = 3
 
@@ -51,6 +51,19 @@ def trace(cohort) -> str:
     ending = "has converged" if cohort.fit["diagnostics"].get("converged", True) else "has not converged"
     title = find_method(cohort.fit["method"]).title
     return f"Curves of the objective by step in {cohort.title}, one per method that minimises it; {title} {ending}."
+
+
+def trust(cohort) -> str:
+    """How the p-values spread: of those of nothing half are above a half."""
+    above = []
+    for name, table in (("associations", cohort.associations), ("edges", cohort.edges)):
+        values = table["pvalue"].dropna()
+        if len(values) and (name == "edges" or cohort.fit["associations_listed"] == "all"):
+            above.append(f"{(values > 0.5).mean():.0%} of those of {name}")
+    said = f"; above one half are {listed(above)}" if above else ""
+    cautions = cohort.fit["cautions"]
+    ending = f"{_counted(len(cautions), 'caution')} below them" if cautions else "no caution"
+    return f"Histograms of p-values in {cohort.title}{said}. The checks give {ending}."
 
 
 def shared(table: pd.DataFrame) -> str:

@@ -151,6 +151,11 @@ def _traced(config: Mapping) -> list[dict[str, str]]:
     return [{"cohort": cohort} for cohort in config["cohorts"] if minimise_j(methods_of(config, cohort))]
 
 
+def _tested(config: Mapping) -> list[dict[str, str]]:
+    """Baselines test nothing."""
+    return [{"cohort": cohort} for cohort in config["cohorts"] if minimise_j([config["reference"]])]
+
+
 def _with_lam_path(config: Mapping) -> list[dict[str, str]]:
     """A fixed λ has no path, and baselines choose other things."""
     chosen = config["fit"]["lam"] in ("cv", "ebic") and minimise_j([config["reference"]])
@@ -269,6 +274,18 @@ CATALOGUE: dict[str, Figure] = {
         inputs={"fits": _FITS, "traces": ["{fit}/trace.tsv"]},
         draw="nard.figures.traces.draw_trace",
         alt=alt_text.trace,
+    ),
+    "trust": Figure(
+        file="trust_{cohort}",
+        section="Diagnostics",
+        title="How far to trust {cohort}",
+        caption="How far to trust {cohort}: the p-values of its associations and edges, which are even but for a peak "
+        "at zero where the tests hold, and what else was checked.",
+        cases=_tested,
+        fits=_reference,
+        inputs={"fit": "{fit}/fit.json", "associations": "{fit}/associations.tsv", "edges": "{fit}/edges.tsv"},
+        draw="nard.figures.trust.draw_trust",
+        alt=alt_text.trust,
     ),
     "upset": Figure(
         file="upset_{what}",

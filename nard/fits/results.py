@@ -15,7 +15,7 @@ from nard.export.graphs import findings_graph, readable_as_xml
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
 from nard.fits.memory import MOST_ROWS
 from nard.fits.methods import settings_of_tests, tuned_settings
-from nard.fits.trust import cautions
+from nard.fits.trust import cautions, trust
 
 __all__ = ["Unfitted", "hidden_table", "node_table", "read_matrix", "write_fit"]
 
@@ -101,6 +101,8 @@ def write_fit(
     nodes = node_table(groups, edges)
     failed, diagnostics = getattr(model, "failed", None), _diagnostics(model)
     tables = {"features": features, "associations": associations, "edges": edges}
+    path = getattr(model, "lam_path_", None)
+    facts = trust(path, {"associations": associations, "edges": edges}, notes)
     summary = {
         **about,
         "n_features": n_features,
@@ -109,7 +111,8 @@ def write_fit(
         "tuned": {} if failed else tuned_settings(about["method"], model),
         "tested": {} if failed else settings_of_tests(about["method"], model),
         "hidden": {"number": hidden["hidden"].nunique()},
-        "cautions": cautions(model, diagnostics, (associations, edges), notes),
+        "cautions": cautions(getattr(model, "cautions_", []), facts, diagnostics),
+        "trust": facts,
         "diagnostics": diagnostics,
         "associations_listed": "all" if everything else "selected only",
         "found": {name: None if failed else int(table["selected"].sum()) for name, table in tables.items()},
@@ -123,7 +126,6 @@ def write_fit(
     # Only methods that minimise something leave a trace, and only those that choose one λ a path.
     objective = getattr(model, "objective_", [])
     write_tsv(pd.DataFrame({"step": np.arange(len(objective)), "objective": objective}), paths["trace"])
-    path = getattr(model, "lam_path_", None)
     write_tsv(pd.DataFrame(columns=["lam", "score"]) if path is None else path, paths["lam_path"])
     write_npz(
         paths["model"],
