@@ -1,11 +1,13 @@
 """Everything on one page: words, figures, tables, the account of the data, the config and the software."""
 
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
 from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
+from nard.fits.comparison import with_stability
 from nard.fits.hidden import hidden_inputs
 from nard.fits.methods import find_method
 from nard.fits.results import read_matrix
@@ -48,9 +50,17 @@ if __name__ == "__main__":
         X = dict(zip(config["cohorts"], source.X, strict=True))
         fits = list(map(read_json, source.all_fits))
         by_cohort = notes_on_fits(snakemake.params.fitted, fits, source.models, X)
+        # Only of the reference method, and only if the config asks for subsamples.
+        stability = map(read_tsv, source.stability) if source.get("stability") else repeat(None)
         cohorts = [
-            CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:]), by_cohort[cohort])
-            for cohort, files in zip(config["cohorts"], results, strict=True)
+            CohortResults(
+                *map(read_json, files[:3]),
+                with_stability(read_tsv(files[3]), frequencies, "associations"),
+                with_stability(read_tsv(files[4]), frequencies, "edges"),
+                read_tsv(files[5]),
+                by_cohort[cohort],
+            )
+            for cohort, files, frequencies in zip(config["cohorts"], results, stability, strict=False)
         ]
         section = methods_section([cohort.summary for cohort in cohorts], fits, config)
         page = report_page(

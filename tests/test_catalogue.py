@@ -49,6 +49,10 @@ def test_files_are_those_of_the_fits_that_are_shown():
     # Methods whose J can be compared, and no others.
     traces = ["results/OV/sequential/trace.tsv", "results/OV/hybrid/trace.tsv"]
     assert CATALOGUE["trace"].files(config, case)["traces"] == traces
+    # Subsamples are shown where they were asked for.
+    assert "stability" not in CATALOGUE["network"].files(config, case)
+    stable = {**config, "stability": {"subsamples": 5}}
+    assert CATALOGUE["network"].files(stable, case)["stability"] == "results/OV/sequential/stability.tsv"
     # Cancers are compared with cancers, methods over all cohorts.
     assert CATALOGUE["upset"].files(config, {"what": "edges"})["findings"] == ["results/OV/sequential/edges.tsv"]
     assert len(CATALOGUE["jaccard"].files(config, {})["fits"]) == 2

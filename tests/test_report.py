@@ -49,7 +49,8 @@ def cohorts():
         fits = [FitNotes(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
         fits.append(FitNotes("surrogate", [], []))
         fits.append(FitNotes("capme", [], None, {"code": "singular matrix", "message": f"of {HOSTILE[0]}"}))
-        results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes, fits))
+        associations = tables.associations.assign(stability=0.875)
+        results.append(CohortResults(summary, fit, {"r2": 0.2}, associations, tables.edges, nodes, fits))
     return results
 
 
@@ -169,6 +170,13 @@ def test_fits_that_are_none_or_not_converged_are_marked_and_told(page):
     assert rows == [("", "sequential", "3"), (' class="marked"', "hsghs", "4"), (' class="marked"', "mean", "–")]
     assert ">R̂</th>" in part
     assert ">1.880</td>" in part
+
+
+def test_stability_is_beside_the_surest_findings_where_it_is_known(page):
+    parts = page.split("<h3>AAA: surest ")
+    assert '<th class="n">stability</th>' in parts[1]
+    assert '<td class="n">0.875</td>' in parts[1]
+    assert "stability" not in parts[2].split("<h3>")[0]
 
 
 def test_associations_have_their_stand_ins(page):

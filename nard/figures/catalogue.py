@@ -42,6 +42,8 @@ class Figure:
         Module and function, which takes the inputs as they were read, and the settings, by name.
     settings : callable
         Config, case → what else the function takes.
+    more : callable
+        Config → what the function takes besides the inputs, if the config asks for it, as patterns.
     alt : callable or None
         The text in place of the figure, from the cohort's results, or, of all cohorts together, from ``alt_table``.
     alt_table : str
@@ -57,6 +59,7 @@ class Figure:
     inputs: Mapping[str, str | list[str]]
     draw: str
     settings: Callable[[Mapping, Case], dict] = lambda config, case: {}
+    more: Callable[[Mapping], Mapping[str, str]] = lambda config: {}
     alt: Callable | None = None
     alt_table: str = ""
 
@@ -75,15 +78,15 @@ class Figure:
             {"fit": f"{results}/{cohort}/{method}", "data": f"{results}/{cohort}/data", "results": results}
             for cohort, method in self.fits(config, case)
         ]
-        return self.files_in(folders, case)
+        return self.files_in(folders, case, config)
 
-    def files_in(self, folders: Sequence[Mapping], case: Case) -> dict[str, str | list[str]]:
+    def files_in(self, folders: Sequence[Mapping], case: Case, config: Mapping) -> dict[str, str | list[str]]:
         """The same of fits that lie anywhere."""
         return {
             name: pattern.format(**folders[0], **case)
             if isinstance(pattern, str)
             else [one.format(**folder, **case) for folder in folders for one in pattern]
-            for name, pattern in self.inputs.items()
+            for name, pattern in {**self.inputs, **self.more(config)}.items()
         }
 
     def drawn(self, files: Mapping[str, str | list[str]], settings: Mapping):
@@ -200,6 +203,12 @@ def _all_references(config: Mapping, case: Case) -> list[tuple[str, str]]:
 
 _NETWORK = {"fit": "{fit}/fit.json", "nodes": "{fit}/nodes.tsv", "edges": "{fit}/edges.tsv"}
 _FITS = ["{fit}/fit.json"]
+
+
+def _stability(config: Mapping) -> dict[str, str]:
+    return {"stability": "{fit}/stability.tsv"} if config["stability"]["subsamples"] else {}
+
+
 _SHARED = (
     "What the cancers share. A bar counts the findings that exactly the cancers with a filled dot have in common (each "
     "finding is counted once), stacked by pathway in the colours of the networks."
@@ -218,6 +227,7 @@ CATALOGUE: dict[str, Figure] = {
         inputs=_NETWORK,
         draw="nard.figures.network.draw_network",
         settings=lambda config, case: {"max_edges": config["figures"]["max_edges"]},
+        more=_stability,
         alt=alt_text.network,
     ),
     "associations": Figure(
@@ -249,6 +259,7 @@ CATALOGUE: dict[str, Figure] = {
         fits=_reference,
         inputs=_NETWORK,
         draw="nard.figures.blocks.draw_blocks",
+        more=_stability,
         alt=alt_text.network,
     ),
     "lam_path": Figure(

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "listed", "origin", "signed", "unfitted"]
+__all__ = ["NAMES", "UNSTABLE", "listed", "origin", "signed", "unfitted", "unstable"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
+
+
+# A finding that a smaller share of the subsamples has is marked.
+UNSTABLE = 0.5
 
 
 def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
@@ -36,6 +40,11 @@ def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
 def unfitted(fit: Mapping) -> str:
     """That there is no fit, and why."""
     return f"{find_method(fit['method']).title} could not be fitted to {fit['title']}: {failure_text(fit['failed'])}"
+
+
+def unstable(number: int) -> str:
+    """What a ring on an edge means."""
+    return f"a ring marks {number} that come back in fewer than half of the subsamples"
 
 
 def signed(value: float) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "selection_frequency",
     "stability_table",
     "truth_among",
+    "with_stability",
 ]
 
 # The two ends of a pair, by kind of finding.
@@ -270,3 +271,18 @@ def stability_table(
         for pair in sorted({*frequency, *selected})
     ]
     return pd.DataFrame(rows, columns=["what", "source", "target", "frequency", "selected"])
+
+
+def with_stability(table: pd.DataFrame, frequencies: pd.DataFrame | None, what: str) -> pd.DataFrame:
+    """A table of associations or edges with a column ``stability``, the share of the subsamples that select the pair.
+
+    ``frequencies`` is a :func:`stability_table`; without one the table stays as it is.
+    """
+    if frequencies is None:
+        return table
+    rows = frequencies[frequencies["what"] == what.removesuffix("s")]
+    of = dict(zip(zip(rows["source"], rows["target"], strict=True), rows["frequency"], strict=True))
+    pairs = zip(*(table[end].astype(str) for end in ENDS[what]), strict=True)
+    # Pairs that neither a subsample nor the whole data select have no row.
+    keys = (pair if what == "associations" else tuple(sorted(pair)) for pair in pairs)
+    return table.assign(stability=[of.get(key, 0.0) for key in keys])

@@ -32,6 +32,8 @@ _LEADS = {
     "Hidden inputs": "What nobody measured and what moves many outputs together, such as purity or batch, as the "
     "residuals show it. Associations and edges are adjusted for it. Loadings are in units of the output per standard "
     "deviation of the hidden input, its sign is arbitrary, and r is its correlation with measured inputs.",
+    "Surest findings": "The first rows of the tables. Stability, where it was asked for, is the share of random "
+    "subsamples in which the finding comes back.",
     "Methods": "Findings of every method, agreement with the reference method, and how well each predicts samples "
     "held out from the fit. Ridge regression of every output alone and no regression at all are what the others are to "
     "be better than; both have a graphical lasso of their out-of-fold residuals as network.",
@@ -58,7 +60,10 @@ class FitNotes:
 
 @dataclass(frozen=True)
 class CohortResults:
-    """What the report says about one cohort: its data, the fit of the reference method, and notes on all fits."""
+    """What the report says about one cohort: its data, the fit of the reference method, and notes on all fits.
+
+    Associations and edges have a column ``stability`` if subsamples were asked for.
+    """
 
     summary: Mapping
     fit: Mapping
@@ -173,14 +178,15 @@ def _cautions(fits: Sequence[FitNotes]) -> list[str]:
 def _surest(cohort: CohortResults) -> list[dict]:
     if cohort.fit.get("failed"):
         return []
-    naming = [name for name in ("own", "probability", "stand_ins") if name in cohort.associations]
+    naming = ["own", "probability", "stand_ins"]
     shown = {
-        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", *naming]),
-        "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue"]),
+        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", "stability", *naming]),
+        "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue", "stability"]),
     }
     parts = []
     for what, (table, columns) in shown.items():
-        rows = table.loc[table["selected"], columns].head(_STRONGEST)
+        known = [name for name in columns if name in table]
+        rows = table.loc[table["selected"], known].head(_STRONGEST)
         if "stand_ins" in rows:
             rows = rows.assign(own=rows["own"].map({True: "own"}).fillna(""), stand_ins=rows["stand_ins"].map(_few))
         parts.append({"title": f"{cohort.title}: surest {what} (at most {_STRONGEST})", "table": _table(rows)})

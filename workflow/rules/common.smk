@@ -262,9 +262,13 @@ def final_tables(config):
         ]
     if simulated(config):
         tables += ["results/tables/recovery.tsv"]
-    if config["stability"]["subsamples"]:
-        tables += [f"results/{cohort}/{config['reference']}/stability.tsv" for cohort in config["cohorts"]]
-    return tables
+    return [*tables, *stability_tables(config)]
+
+
+def stability_tables(config):
+    """Of the reference method, if the config asks for subsamples."""
+    cohorts = config["cohorts"] if config["stability"]["subsamples"] else []
+    return [f"results/{cohort}/{config['reference']}/stability.tsv" for cohort in cohorts]
 
 
 def final_figures(config):

@@ -33,7 +33,10 @@ _UP = Context(prec=4, rounding=ROUND_CEILING)
 
 @dataclass(frozen=True)
 class FitTables:
-    """The findings of one method in one cohort, as its tables and ``fit.json`` have them, and its hidden inputs."""
+    """The findings of one method in one cohort, as its tables and ``fit.json`` have them, and its hidden inputs.
+
+    Edges and associations have a column ``stability`` if subsamples were asked for.
+    """
 
     fit: Mapping
     edges: pd.DataFrame
@@ -148,6 +151,7 @@ def _findings(table, a, b, value, intervals, least, beyond) -> dict:
         "upper": _numbers(rows["upper"]),
         "q": [_raised(q) for q in rows["qvalue"]],
         "selected": [int(selected) for selected in rows["selected"]],
+        **({"stability": _numbers(rows["stability"])} if "stability" in rows else {}),
         **naming,
     }
 
