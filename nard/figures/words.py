@@ -44,7 +44,8 @@ def unfitted(fit: Mapping) -> str:
 
 def unstable(number: int) -> str:
     """What a ring on an edge means."""
-    return f"a ring marks {number} that come back in fewer than half of the subsamples"
+    which = "1 that comes" if number == 1 else f"{number} that come"
+    return f"a ring marks {which} back in fewer than half of the subsamples"
 
 
 def signed(value: float) -> str:
