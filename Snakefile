@@ -54,6 +54,7 @@ onstart:
 
 onsuccess:
     remove_leftovers()
+    tell_unfitted()
 
 
 rule all:

@@ -1,4 +1,4 @@
-"""The error that tells users what is wrong with their data."""
+"""Errors that are told in words: of a user's data, and of a method that cannot be fitted to them."""
 
 import re
 
@@ -12,6 +12,21 @@ class DataError(ValueError):
 
     def __init__(self, message: str):
         super().__init__(_shortened(message))
+
+
+class FitError(RuntimeError):
+    """A method cannot be fitted to these data, whoever runs it; ``code`` says why in a word or two.
+
+    That is a result about the method, and no mistake of the user's: a run goes on without this fit.
+    """
+
+    code = "error"
+
+
+class NotFinite(FitError):
+    """What a method found or predicts is not made of finite numbers."""
+
+    code = "not finite"
 
 
 def _shortened(text: str) -> str:

@@ -78,6 +78,9 @@ def read_tsv(path: str | Path, **options) -> pd.DataFrame:
     for name in _LISTS:
         if name in table:
             table[name] = table[name].fillna("")
+    if table.empty and "selected" in table:
+        # Without rows nothing shows that these are truth values.
+        table["selected"] = table["selected"].astype(bool)
     return table
 
 

@@ -1,8 +1,8 @@
 """True positive and false discovery rates of every fit to a simulated cohort."""
 
 from nard.data.groups import names_in
-from nard.files import read_tsv, write_tsv
-from nard.fits.comparison import SETS, recovery_table, truth_among
+from nard.files import read_json, read_tsv, write_tsv
+from nard.fits.comparison import SETS, findings_of, recovery_table, truth_among
 from nard.project.jobs import job
 
 if __name__ == "__main__":
@@ -12,10 +12,11 @@ if __name__ == "__main__":
         for cohort, *paths in files:
             associations, edges, groups = map(read_tsv, paths)
             truths[cohort] = truth_among(associations, edges, *names_in(groups))
+        fits = [read_json(path) for path in source.summaries]
         findings = {
-            (cohort, method, what): members(read_tsv(path))
-            for what, members in SETS.items()
-            for (cohort, method), path in zip(snakemake.params.fits, source[what], strict=True)
+            (cohort, method, what): findings_of(fit, read_tsv(path), what)
+            for what in SETS
+            for (cohort, method), fit, path in zip(snakemake.params.fits, fits, source[what], strict=True)
         }
         table = recovery_table(findings, truths)
         write_tsv(table, snakemake.output[0])

@@ -1,29 +1,32 @@
 """Everything on one page: words, figures, tables, the account of the data, the config and the software."""
 
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
 from nard.experiments.pages import report_parts
 from nard.files import read_json, read_tsv, write_text
+from nard.fits.comparison import with_stability
 from nard.fits.hidden import hidden_inputs
 from nard.fits.methods import find_method
 from nard.fits.results import read_matrix
 from nard.project.jobs import job
 from nard.report.methods_section import methods_section
-from nard.report.page import CohortResults, NardFit, report_page
+from nard.report.page import CohortResults, FitNotes, report_page
 
 
-def nard_fits(fitted, fits, models, inputs):
-    """The fits of NARD by cohort, with their hidden inputs; ``inputs`` are the files of X by cohort."""
+def notes_on_fits(fitted, fits, models, inputs):
+    """What there is to say of the fits, by cohort, with the hidden inputs of NARD; ``inputs`` are the files of X."""
     found, X = {}, (None, None)
     for (cohort, method), fit, model in zip(fitted, fits, models, strict=True):
-        if find_method(method).minimises_j:
+        hidden, failed = None, fit.get("failed")
+        if find_method(method).minimises_j and not failed:
             with np.load(model) as arrays:
                 if len(arrays.get("hidden_loadings", ())) and X[0] != cohort:
                     X = cohort, read_matrix(inputs[cohort])
                 hidden = hidden_inputs(arrays, X[1])
-            found.setdefault(cohort, []).append(NardFit(method, read_json(fit).get("cautions", ()), hidden))
+        found.setdefault(cohort, []).append(FitNotes(method, fit.get("cautions", ()), hidden, failed))
     return found
 
 
@@ -45,12 +48,21 @@ if __name__ == "__main__":
         )
         config = snakemake.params.config
         X = dict(zip(config["cohorts"], source.X, strict=True))
-        by_cohort = nard_fits(snakemake.params.fitted, source.all_fits, source.models, X)
+        fits = list(map(read_json, source.all_fits))
+        by_cohort = notes_on_fits(snakemake.params.fitted, fits, source.models, X)
+        # Only of the reference method, and only if the config asks for subsamples.
+        stability = map(read_tsv, source.stability) if source.get("stability") else repeat(None)
         cohorts = [
-            CohortResults(*map(read_json, files[:3]), *map(read_tsv, files[3:]), by_cohort.get(cohort, ()))
-            for cohort, files in zip(config["cohorts"], results, strict=True)
+            CohortResults(
+                *map(read_json, files[:3]),
+                with_stability(read_tsv(files[3]), frequencies, "associations"),
+                with_stability(read_tsv(files[4]), frequencies, "edges"),
+                read_tsv(files[5]),
+                by_cohort[cohort],
+            )
+            for cohort, files, frequencies in zip(config["cohorts"], results, stability, strict=False)
         ]
-        section = methods_section([cohort.summary for cohort in cohorts], [cohort.fit for cohort in cohorts], config)
+        section = methods_section([cohort.summary for cohort in cohorts], fits, config)
         page = report_page(
             cohorts,
             {Path(path).stem: read_tsv(path) for path in source.tables},

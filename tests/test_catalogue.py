@@ -29,14 +29,14 @@ def names(**changes):
 
 def test_what_a_run_has():
     common = ["upset_associations", "upset_edges", "upset_Cell_cycle", "upset_PI3K_AKT", "pathway_map", "crosstalk"]
-    of_age = ["phenotype_network_MY_AGE", "lam_path_MY_AGE", "trace_MY_AGE"]
-    of_ov = ["network_OV", "associations_OV", "lam_path_OV", "trace_OV"]
+    of_age = ["phenotype_network_MY_AGE", "lam_path_MY_AGE", "trace_MY_AGE", "trust_MY_AGE"]
+    of_ov = ["network_OV", "associations_OV", "lam_path_OV", "trace_OV", "trust_OV"]
     assert sorted(names()) == sorted([*of_ov, *of_age, *common, "jaccard"])
     aging = {"MY_AGE": CONFIG["cohorts"]["MY_AGE"]}
     assert sorted(names(cohorts=aging)) == sorted([*of_age, "jaccard"])
     assert "jaccard" not in names(methods=["sequential"])
     assert not [name for name in names(fit={**CONFIG["fit"], "lam": 0.1}) if name.startswith("lam_path")]
-    # A baseline neither chooses λ for the network nor leaves a trace of J.
+    # A baseline tests nothing, and neither chooses λ for the network nor leaves a trace of J.
     baseline = names(methods=["capme"], reference="capme")
     assert sorted(baseline) == sorted(["network_OV", "associations_OV", "phenotype_network_MY_AGE", *common])
 
@@ -49,6 +49,10 @@ def test_files_are_those_of_the_fits_that_are_shown():
     # Methods whose J can be compared, and no others.
     traces = ["results/OV/sequential/trace.tsv", "results/OV/hybrid/trace.tsv"]
     assert CATALOGUE["trace"].files(config, case)["traces"] == traces
+    # Subsamples are shown where they were asked for.
+    assert "stability" not in CATALOGUE["network"].files(config, case)
+    stable = {**config, "stability": {"subsamples": 5}}
+    assert CATALOGUE["network"].files(stable, case)["stability"] == "results/OV/sequential/stability.tsv"
     # Cancers are compared with cancers, methods over all cohorts.
     assert CATALOGUE["upset"].files(config, {"what": "edges"})["findings"] == ["results/OV/sequential/edges.tsv"]
     assert len(CATALOGUE["jaccard"].files(config, {})["fits"]) == 2
@@ -77,7 +81,7 @@ def test_underscores_of_file_names_are_spaces_in_titles():
 
 def test_figures_of_cohorts_are_those_that_one_fit_has():
     assert [name for name, _, case in figures_of_cohorts(CONFIG) if case["cohort"] == "OV"] == [
-        *("network", "associations", "lam_path", "trace"),
+        *("network", "associations", "lam_path", "trace", "trust"),
     ]
 
 

@@ -24,6 +24,7 @@ from nard.fits.comparison import (
     selection_frequency,
     stability_table,
     truth_among,
+    with_stability,
 )
 from nard.report.captions import cohort_paragraph
 
@@ -377,6 +378,20 @@ def test_stability_of_findings_that_come_back_or_not():
         ("association", "h", "a", 0.0, True),
         ("edge", "a", "b", 0.25, False),
     ]
+
+
+def test_tables_get_the_frequencies_of_their_pairs():
+    frequencies = stability_table(
+        ({("g", "b"): 0.5}, {("a", "b"): 0.25}), frozenset({("g", "a")}), frozenset({("a", "b")})
+    )
+    associations = pd.DataFrame({"feature": ["g", "g", "h"], "target": ["b", "a", "b"]})
+    assert with_stability(associations, frequencies, "associations")["stability"].tolist() == [0.5, 0.0, 0.0]
+    # An edge has no direction.
+    edges = pd.DataFrame({"source": ["b", "a"], "target": ["a", "c"]})
+    assert with_stability(edges, frequencies, "edges")["stability"].tolist() == [0.25, 0.0]
+    assert with_stability(edges, None, "edges") is edges
+    unknown = stability_table(None, frozenset(), frozenset({("a", "b")}))
+    assert with_stability(edges, unknown, "edges")["stability"].isna().tolist() == [True, False]
 
 
 # Words

@@ -25,6 +25,7 @@ from nard.figures import (
     plot_network,
     plot_pathway_map,
     plot_trace,
+    plot_trust,
     plot_upset,
     save_figure,
     stamp,
@@ -111,6 +112,30 @@ def trace(methods) -> pd.DataFrame:
 def lam_table() -> pd.DataFrame:
     lam = np.geomspace(0.5, 0.01, 12)
     return pd.DataFrame({"lam": lam, "score": -((np.log(lam) + 2.5) ** 2), "standard_error": 0.3})
+
+
+def tests_of(count, selected) -> pd.DataFrame:
+    """p-values of nothing, evenly spread, and of what is selected."""
+    values = np.concatenate([np.full(selected, 1e-6), (np.arange(count - selected) + 0.5) / (count - selected)])
+    return pd.DataFrame({"pvalue": values, "selected": np.arange(count) < selected})
+
+
+CHECKS = [
+    ("samples", "120 for 30 inputs, 25 outputs", "", True),
+    ("penalty λ", "0.0123, of 0.58 to 0.0123", "within what was tried", False),
+    ("fewest degrees of freedom", "114 (associations), 116 (edges)", "at least 10", True),
+]
+
+
+def trusted(count=2000, selected=60, checks=CHECKS, title="Trust", note=NOTE):
+    tables = {"associations": tests_of(count, selected), "edges": tests_of(count, 0)}
+    warnings = ["λ = 0.0123 is the smallest that was tried; " * 4 for _, _, _, fine in checks if not fine]
+    return plot_trust(tables, checks, warnings, title=title, note=note)
+
+
+def unstable(nodes, count) -> pd.DataFrame:
+    table = edges(nodes, count)
+    return table.assign(stability=np.where(np.arange(len(table)) % 3, 0.9, 0.4))
 
 
 def texts(figure) -> list[str]:
@@ -233,6 +258,9 @@ FIGURES = {
     ),
     "λ": lambda: plot_lam_table(lam_table(), 0.08, title="Choice of λ", note=NOTE),
     "trace": lambda: plot_trace(trace(["NARD full", "NARD sequential"]), title="Descent", note=NOTE),
+    "trust": trusted,
+    "unstable network": lambda: plot_network(nodes(), unstable(nodes(), 120), title="Network", note=NOTE),
+    "unstable blocks": lambda: plot_blocks(nodes(57), unstable(nodes(57), 90), title="Blocks", note=NOTE),
 }
 
 
@@ -324,6 +352,43 @@ def test_edges_within_and_across_pathways_are_told_apart():
     figure = plot_network(table, links, title="Network")
     assert says(figure, "2 within a pathway, 3 across pathways")
     assert [curve.get_alpha() for curve in curves(figure)][::-1] == [1.0, 0.55, 1.0, 0.55, 0.55]
+
+
+def test_edges_that_seldom_come_back_have_a_ring_in_their_middle():
+    table = nodes(6, ["a", "b", "other"])
+    pairs = [("P0", "P1"), ("P0", "P5"), ("P2", "P3"), ("P4", "P5")]
+    links = pd.DataFrame(pairs, columns=["source", "target"])
+    links = links.assign(partial_correlation=[0.5, 0.4, 0.3, 0.2], selected=True, stability=[0.9, 0.4, np.nan, 0.0])
+    figure = plot_network(table, links, title="Network")
+    assert says(figure, "a ring marks 2 that come back in fewer than half of the subsamples")
+    rings = [line.get_xydata()[0] for line in figure.axes[-1].lines][::-1]
+    of_rings = [curves(figure)[::-1][place].get_path() for place in (1, 3)]
+    for ring, path in zip(rings, of_rings, strict=True):
+        points = np.asarray(path.vertices)
+        while len(points) > 1:
+            points = (points[1:] + points[:-1]) / 2
+        np.testing.assert_allclose(ring, points[0])
+    matrix = plot_blocks(table, links, title="Blocks")
+    assert says(matrix, "a ring marks 2 that come back in fewer than half of the subsamples")
+    assert sum(len(line.get_xdata()) for line in matrix.axes[0].lines if line.get_marker() == "o") == 4
+    for draw in (plot_network, plot_blocks):
+        assert not says(draw(table, links.drop(columns="stability"), title="Network"), "ring")
+
+
+def test_p_values_are_counted_and_what_is_not_fine_is_marked():
+    figure = trusted(1010, 60)
+    bars, [even, *_] = figure.axes[1].patches, figure.axes[1].lines
+    heights = np.array([bar.get_height() for bar in bars]).reshape(2, 20)
+    assert heights[1].tolist() == [60] + [0] * 19
+    assert heights[0].sum() == 950
+    assert np.ptp(heights[0]) <= 1
+    assert even.get_ydata()[0] == pytest.approx(1010 / 20)
+    assert says(figure, "selected (60)")
+    assert says(figure, "! 0.0123, of 0.58 to 0.0123 fine: within what was tried")
+    assert not says(figure, "! 114")
+    untested = plot_trust({"edges": tests_of(5, 0).assign(pvalue=np.nan)}, CHECKS, [], title="Trust")
+    assert says(untested, "there are no tests")
+    assert says(plot_trust({"associations": "too many"}, CHECKS, [], title="Trust"), "too many")
 
 
 @pytest.mark.parametrize("max_subsets", [25, 5])
@@ -459,6 +524,7 @@ EMPTY = {
     "blocks without edges": lambda: plot_blocks(nodes(4), edges(nodes(4), 0), title="Empty"),
     "λ": lambda: plot_lam_table(lam_table()[:0], 0.1, title="Empty"),
     "trace": lambda: plot_trace(trace([]), title="Empty"),
+    "trust": lambda: trusted(0, 0, []),
     "one step": lambda: plot_trace(trace(["a"])[:1], title="Empty"),
     "all missing": lambda: plot_pathway_map(shares(["OV"], ["EMT"]).assign(own=np.nan, other=np.nan), title="Empty"),
 }
@@ -488,6 +554,7 @@ def odd_figures():
     yield plot_blocks(table, links, title=ODD[0], note=ODD[3])
     yield plot_lam_table(lam_table(), 0.1, title=ODD[0], note=ODD[3])
     yield plot_trace(trace(ODD), title=ODD[0], note=ODD[3])
+    yield trusted(title=ODD[0], note=ODD[3])
 
 
 @pytest.mark.filterwarnings("error")

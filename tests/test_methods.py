@@ -13,7 +13,7 @@ from nard.errors import DataError
 from nard.fits import methods
 from nard.fits.classes import load_class
 from nard.fits.memory import fit_megabytes
-from nard.fits.methods import METHODS, announced, find_method, make_model, minimise_j, tuned_settings
+from nard.fits.methods import FLOORS, METHODS, announced, find_method, make_model, minimise_j, tuned_settings
 from nard.project.config import ConfigError, entry_of, methods_of, schema, validated
 from nard.simulate import make_regression
 
@@ -94,6 +94,16 @@ def test_what_was_chosen_needs_no_choice_again():
     assert isinstance(again, CAPME)
     assert (again.lam, again.tau) == (first.lam_, first.tau_)
     np.testing.assert_allclose(again.fit(data.X, data.Y).coef_, first.coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_floors_are_fitted_but_not_asked_for(name):
+    data = make_regression(40, 5, 4, random_state=0)
+    model = make_model(name, {}, 3).fit(data.X, data.Y)
+    assert (model.coef_ == 0).all() == (name == "no_regression")
+    assert model.random_state == 3
+    with pytest.raises(ConfigError, match="it can be sequential, full"):
+        validated(config("sequential", name))
 
 
 def test_nothing_else_names_a_baseline():

@@ -8,7 +8,7 @@ from cohorts import PATHWAYS, raw_tables
 from nard import __version__
 from nard.data.cohort import prepare_omics
 from nard.data.tables import Table
-from nard.fits.methods import METHODS, minimise_j
+from nard.fits.methods import METHODS, SKLEARN, minimise_j
 from nard.project.config import validated
 from nard.report.methods_section import methods_section
 
@@ -35,6 +35,7 @@ def fit(cohort, lam, **found):
         "tested": {"relevance": "entries", "hidden": 2},
         "hidden": {"number": 2},
         "found": {"features": 7, "associations": 11, "edges": 1} | found,
+        "diagnostics": {},
     }
 
 
@@ -44,9 +45,10 @@ def config(**keys):
 
 
 def text_of(settings, summaries=None, fits=None):
+    fits = fits or [fit("KIRC", 0.12), fit("LUAD", 0.2, edges=24)]
     section = methods_section(
         summaries or [summary("KIRC"), summary("LUAD", n_samples=313)],
-        fits or [fit("KIRC", 0.12), fit("LUAD", 0.2, edges=24)],
+        [{"method": settings["reference"], **one} for one in fits],
         settings,
     )
     return section.markdown()
@@ -143,13 +145,14 @@ def test_every_baseline_is_cited(method):
     text = text_of(config(methods=["sequential", method]))
     assert re.search(rf"For comparison we fitted .*{METHODS[method].title} \(\w+.* \d{{4}}", text)
     references = text.split("## References")[1].strip().splitlines()
-    assert len(references) == 7  # NARD, single effects, hidden inputs, edges, q-values, Snakemake, and the method's
+    # NARD, single effects, hidden inputs, edges, q-values, Snakemake, scikit-learn, and the method's.
+    assert len(references) == 8 - (METHODS[method].publication is SKLEARN)
 
 
 def test_a_method_from_outside_is_to_be_cited():
     text = text_of(config(methods=["sequential", "mine=nard.baselines:CAPME"]))
     assert "For comparison we fitted mine ([cite mine])." in text
-    assert len(text.split("## References")[1].strip().splitlines()) == 6
+    assert len(text.split("## References")[1].strip().splitlines()) == 7
 
 
 def test_a_method_of_one_cohort_is_said_to_be_so():
@@ -161,6 +164,29 @@ def test_a_method_of_one_cohort_is_said_to_be_so():
 def test_subsamples_are_told():
     assert "50 random subsamples, each of 80% of the samples" in text_of(config(stability={"subsamples": 50}))
     assert "subsample" not in text_of(config())
+
+
+def test_what_could_not_be_fitted_is_told():
+    failed = {"code": "singular matrix", "message": "of rank 3\nand more"}
+    fits = [
+        {**fit("KIRC", 0.12), "failed": failed},
+        fit("LUAD", 0.2),
+        {**fit("LUAD", 0.2), "method": "hsghs", "diagnostics": {"rhat": 1.88, "ess": 1.4}},
+        {**fit("KIRC", 0.2), "method": "hsghs", "diagnostics": {"rhat": 1.02, "ess": 400.0}},
+    ]
+    text = text_of(config(methods=["sequential", "hsghs"]), fits=fits)
+    assert "NARD sequential could not be fitted to KIRC (singular matrix: of rank 3)." in text
+    assert "The chains of HS-GHS had not converged in LUAD (R̂ 1.88, effective sample size 1.4)." in text
+    assert "had not converged in KIRC" not in text
+    assert "Selected were 7 inputs, 11 associations and 1 edge in LUAD." in text
+    # Nor is anything said of a model that was fitted to no cohort.
+    nothing = text_of(config(), fits=[{**one, "failed": failed} for one in fits[:2]])
+    assert "Selected" not in nothing
+    assert "could not be fitted to LUAD" in nothing
+
+
+def test_the_floors_are_told():
+    assert "predicted by ridge per output and no regression (scikit-learn; Pedregosa et al. 2011)" in text_of(config())
 
 
 def test_a_baseline_as_reference_claims_no_tests():

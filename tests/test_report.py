@@ -17,7 +17,7 @@ from nard.project.config import validated
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.page import asset
 from nard.report.methods_section import MethodsSection
-from nard.report.page import CohortResults, NardFit, report_page
+from nard.report.page import CohortResults, FitNotes, report_page
 
 CONFIG = validated(
     {
@@ -48,9 +48,11 @@ def cohorts():
         nodes = node_table(cohort.groups, tables.edges)
         summary = {**cohort.summary, **counts}
         hidden = [HiddenInput(one.outputs, ((HOSTILE[0], 0.5), ("AKT1", -0.25))) for one in tables.hidden]
-        fits = [NardFit(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
-        fits.append(NardFit("surrogate", [], []))
-        results.append(CohortResults(summary, fit, {"r2": 0.2}, tables.associations, tables.edges, nodes, fits))
+        fits = [FitNotes(method, tables.fit["cautions"], hidden) for method in ("sequential", "full")]
+        fits.append(FitNotes("surrogate", [], []))
+        fits.append(FitNotes("capme", [], None, {"code": "singular matrix", "message": f"of {HOSTILE[0]}"}))
+        associations = tables.associations.assign(stability=0.875)
+        results.append(CohortResults(summary, fit, {"r2": 0.2}, associations, tables.edges, nodes, fits))
     return results
 
 
@@ -62,7 +64,16 @@ def tables():
         rows = table[table["selected"]]
         pairs = (tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True))
         edges[cohort.summary["cohort"]] = dict(zip(pairs, rows["partial_correlation"], strict=True))
-    methods = pd.DataFrame({"cohort": ["AAA"], "method": ["sequential"], "converged": [True]})
+    methods = pd.DataFrame(
+        {
+            "cohort": "AAA",
+            "method": ["sequential", "hsghs", "mean"],
+            "features": [3.0, 4.0, None],
+            "converged": [True, None, None],
+            "rhat": [None, 1.88, None],
+            "remark": [None, "not converged: R̂ above 1.1", "not fitted: error: IndexError: <b>"],
+        }
+    )
     findings = {
         ("AAA", method, what): frozenset(found)
         for method, found in {"sequential": {1, 2, 3}, "full": {1, 2}, "capme": {3, 4, 5}}.items()
@@ -161,8 +172,28 @@ def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):
 
 def test_cautions_are_in_a_box_of_their_cohort(page):
     boxes = re.findall(r'<ul class="cautions" role="note">(.*?)</ul>', page)
-    box = f"<li>NARD sequential, NARD full: {caution_text(CAUTION)}</li>"
-    assert [unescape(found) for found in boxes].count(box) == unescape(page).count(box) == 1
+    cautions = f"<li>NARD sequential, NARD full: {caution_text(CAUTION)}</li>"
+    unfitted = f"<li>CAPME: could not be fitted: singular matrix: of {HOSTILE[0]}</li>"
+    told = [unescape(box) for box in boxes]
+    assert told.count(cautions + unfitted) == told.count(unfitted) == 1
+
+
+def test_fits_that_are_none_or_not_converged_are_marked_and_told(page):
+    start = page.index("<h3>Every fit</h3>")
+    part = unescape(page[start : page.index("</table>", start)])
+    assert "<li>hsghs in AAA: not converged: R̂ above 1.1</li>" in part
+    assert "<li>mean in AAA: not fitted: error: IndexError: <b></li>" in part
+    rows = re.findall(r"<tr( class=\"marked\")?><td>AAA</td><td>(\w+)</td><td class=\"n\">(.)</td>", part)
+    assert rows == [("", "sequential", "3"), (' class="marked"', "hsghs", "4"), (' class="marked"', "mean", "–")]
+    assert ">R̂</th>" in part
+    assert ">1.880</td>" in part
+
+
+def test_stability_is_beside_the_surest_findings_where_it_is_known(page):
+    parts = page.split("<h3>AAA: surest ")
+    assert '<th class="n">stability</th>' in parts[1]
+    assert '<td class="n">0.875</td>' in parts[1]
+    assert "stability" not in parts[2].split("<h3>")[0]
 
 
 def test_associations_have_their_stand_ins(page):

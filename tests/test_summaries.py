@@ -74,7 +74,7 @@ def test_every_fit_is_compared_with_the_reference_of_its_cohort():
     jaccard = pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "what", "jaccard"])
     fits = [fit("OV", "full"), fit("OV", "sequential"), fit("OV", "capme"), fit("COAD", "capme")]
     held_out = [{"log_likelihood": float(-i), "r2": i / 10} for i in range(4)]
-    table = methods_table(fits, held_out, jaccard, "sequential")
+    table = methods_table(fits, held_out, jaccard, "sequential", {})
     assert table["jaccard_associations"].tolist() == [0.25, 1.0, 0.125, 0.3]
     assert table["jaccard_edges"].tolist() == [0.5, 1.0, 0.75, 0.4]
     assert table["held_out_log_likelihood"].tolist() == [0.0, -1.0, -2.0, -3.0]
@@ -88,8 +88,40 @@ def test_what_a_fit_chose_is_told_in_three_digits():
         [("OV", "full", "mssl", what, 0.0) for what in ("associations", "edges")],
         columns=["cohort", "method_a", "method_b", "what", "jaccard"],
     )
-    table = methods_table(fits, [{"log_likelihood": 0.0, "r2": 0.0}] * 2, nothing, "full")
+    table = methods_table(fits, [{"log_likelihood": 0.0, "r2": 0.0}] * 2, nothing, "full", {})
     assert table["chosen"].tolist() == ["lam = 0.123, relevance = entries, hidden = 2", ""]
+
+
+def test_floors_and_fits_that_are_none_are_rows_of_their_cohort():
+    failed = {"code": "improper posterior", "message": "fits exactly\n  more"}
+    fits = [
+        fit("OV", "full"),
+        {**fit("OV", "hsghs"), "failed": failed, "found": dict.fromkeys(("features", "associations", "edges"))},
+        {**fit("COAD", "hsghs"), "diagnostics": {"rhat": 1.88, "ess": 1.4}},
+        {**fit("COAD", "jrns"), "diagnostics": {"rhat": 1.1, "ess": 300.0}},
+    ]
+    predicted, nothing = {"log_likelihood": -1.0, "r2": 0.5}, {"log_likelihood": None, "r2": None, "failed": failed}
+    rows = [("OV", "full", "hsghs", np.nan), ("COAD", "full", "hsghs", 0.5), ("COAD", "full", "jrns", 0.5)]
+    jaccard = pd.DataFrame(
+        [(cohort, a, b, what, value) for cohort, a, b, value in rows for what in ("associations", "edges")],
+        columns=["cohort", "method_a", "method_b", "what", "jaccard"],
+    )
+    floors = {"OV": {"ridge": predicted, "no_regression": predicted}, "COAD": {"ridge": nothing}}
+    table = methods_table(fits, [predicted, nothing, nothing, predicted], jaccard, "full", floors)
+    assert list(zip(table["cohort"], table["method"], strict=True)) == [
+        *(("OV", method) for method in ("full", "hsghs", "ridge", "no_regression")),
+        *(("COAD", method) for method in ("hsghs", "jrns", "ridge")),
+    ]
+    assert table["edges"].isna().tolist() == [False, True, True, True, False, False, True]
+    assert table["jaccard_edges"].isna().tolist() == [False, True, True, True, False, False, True]
+    assert table["held_out_r2"].isna().tolist() == [False, True, False, False, True, False, True]
+    assert table["rhat"].dropna().tolist() == [1.88, 1.1]
+    assert table["ess"].dropna().tolist() == [1.4, 300.0]
+    assert table["remark"].tolist() == [
+        *("", "not fitted: improper posterior: fits exactly", "", ""),
+        *("not converged: R̂ above 1.1; no predictions: improper posterior: fits exactly", ""),
+        "no predictions: improper posterior: fits exactly",
+    ]
 
 
 def test_cohorts_tell_what_was_found_and_what_was_used():

@@ -35,7 +35,7 @@ from sklearn.utils import check_random_state
 from nard.baselines.base import Baseline, Estimate
 from nard.baselines.chains import Chain, begun, effective_sample_size, run_chain, split_rhat
 from nard.covariance import log_determinant
-from nard.errors import DataError
+from nard.errors import FitError
 from nard.inputs import is_number, require
 from nard.progress import Watch
 
@@ -357,8 +357,10 @@ def _summary(chains: list[Chain], name: str, level: float) -> tuple[np.ndarray, 
     return mean, sd, np.abs(positive - 0.5) > 0.5 * level
 
 
-class ImproperPosterior(DataError, RuntimeError):
+class ImproperPosterior(FitError):
     """A chain fits an output exactly: with at least as many inputs as samples nothing keeps it from there."""
+
+    code = "improper posterior"
 
 
 class HSGHS(Baseline):

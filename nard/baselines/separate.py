@@ -23,6 +23,8 @@ __all__ = ["SeparateRegression", "residual_precision"]
 _FOLDS = 5
 _LAMS = np.geomspace(0.5, 3e-4, 26)
 _PATIENCE = 2
+# Unit vectors at a time: all of them would be d × d numbers.
+_UNITS = 1000
 _REGRESSIONS = {
     "ard": lambda: MultiOutputRegressor(ARDRegression()),
     "multitask_lasso": lambda: MultiTaskLassoCV(cv=_FOLDS, alphas=30, eps=0.05, max_iter=3000),
@@ -87,8 +89,10 @@ class SeparateRegression(Baseline):
         folds = KFold(_FOLDS, shuffle=True, random_state=0 if self.random_state is None else self.random_state)
         residuals = Y - cross_val_predict(model, X, Y, cv=folds)
         # The fit is linear: what it predicts for the unit vectors, less what it predicts for none, are its weights.
-        origin = model.fit(X, Y).predict(np.zeros((1, X.shape[1])))
-        W = (model.predict(np.eye(X.shape[1])) - origin).T
+        d = X.shape[1]
+        origin = model.fit(X, Y).predict(np.zeros((1, d)))
+        units = (np.eye(min(_UNITS, d - first), d, first) for first in range(0, d, _UNITS))
+        W = np.concatenate([model.predict(some) - origin for some in units]).T
         W[np.abs(W) < 1e-12 * np.abs(W).max(initial=0.0)] = 0.0
         omega = residual_precision(residuals)
         return Estimate(W, omega, W != 0, omega != 0)

@@ -65,9 +65,13 @@ def _with_truth(options: argparse.Namespace):
 
 
 def _table(folder: str, name: str):
-    from nard.files import read_tsv
+    from nard.files import read_json, read_tsv
+    from nard.fits.failures import failure_text
 
     path = Path(folder, name)
     if not path.is_file():
         raise DataError(f"{folder}: no {name} in this folder.\n  expected: the folder of a fit, or of simulated data")
+    summary = Path(folder, "fit.json")
+    if summary.is_file() and (failed := read_json(summary).get("failed")):
+        raise DataError(f"{folder}: this method could not be fitted: {failure_text(failed)}")
     return read_tsv(path)

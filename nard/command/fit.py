@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from nard.command.parts import add_orientation, command, say, show
-from nard.errors import DataError
+from nard.errors import DataError, FitError
 from nard.fits.methods import METHODS
 
 _EXAMPLES = """\
@@ -104,6 +104,8 @@ def run(options: argparse.Namespace) -> int:
     paths = fit_paths(options.output)
     try:
         model = fitted_model(options.method, settings, options.seed, X, Y, groups, options.output)
+    except FitError as error:
+        raise DataError(f"{options.method} cannot be fitted to these data: {error}") from error
     except ValueError as error:
         fix = (
             "\n  to fix: correct the tables; or have them prepared by the workflow (missing values, constant\n"

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     written: list[str] = []
     config = _config_of(folder, read_json(folder / "fit.json"), options.max_edges)
     for name, figure, case in figures_of_cohorts(config):
-        files = figure.files_in([{"fit": folder, "data": data}], case)
+        files = figure.files_in([{"fit": folder, "data": data}], case, config)
         paths = [folder / "figures" / f"{name}.{suffix}" for suffix in dict.fromkeys(options.formats)]
         save_figure(figure.drawn(files, figure.settings(config, case)), paths)
         written += map(str, paths)
@@ -66,4 +66,5 @@ def _config_of(folder: Path, fit: Mapping, max_edges: int) -> dict:
         "reference": fit["method"],
         "fit": {"lam": "cv" if tried else fit["tuned"].get("lam")},
         "figures": {"max_edges": max_edges},
+        "stability": {"subsamples": int((folder / "stability.tsv").is_file())},
     }

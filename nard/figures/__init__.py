@@ -13,6 +13,7 @@ _MODULES = {
     "plot_network": "network",
     "plot_pathway_map": "maps",
     "plot_trace": "traces",
+    "plot_trust": "trust",
     "plot_upset": "upset",
     "save_figure": "style",
     "stamp": "style",

@@ -10,7 +10,7 @@ import pandas as pd
 from nard.figures.words import NAMES, listed, signed
 from nard.fits.methods import find_method
 
-__all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace"]
+__all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace", "trust"]
 
 _STRONGEST = 3
 
@@ -53,6 +53,19 @@ def trace(cohort) -> str:
     return f"Curves of the objective by step in {cohort.title}, one per method that minimises it; {title} {ending}."
 
 
+def trust(cohort) -> str:
+    """How the p-values spread: of those of nothing half are above a half."""
+    above = []
+    for name, table in (("associations", cohort.associations), ("edges", cohort.edges)):
+        values = table["pvalue"].dropna()
+        if len(values) and (name == "edges" or cohort.fit["associations_listed"] == "all"):
+            above.append(f"{(values > 0.5).mean():.0%} of those of {name}")
+    said = f"; above one half are {listed(above)}" if above else ""
+    cautions = cohort.fit["cautions"]
+    ending = f"{_counted(len(cautions), 'caution')} below them" if cautions else "no caution"
+    return f"Histograms of p-values in {cohort.title}{said}. The checks give {ending}."
+
+
 def shared(table: pd.DataFrame) -> str:
     counts = table["n_cohorts"].value_counts()
     most = int(counts.index.max())
@@ -63,7 +76,9 @@ def shared(table: pd.DataFrame) -> str:
 
 
 def pathway_map(table: pd.DataFrame) -> str:
-    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable")
+    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable").dropna()
+    if means.empty:
+        return "Empty heat maps: no samples could be predicted."
     best, worst = means.iloc[-1], means.iloc[0]
     return (
         f"Heat maps of pathways against {_counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
@@ -86,7 +101,9 @@ def crosstalk(table: pd.DataFrame) -> str:
 def jaccard(table: pd.DataFrame) -> str:
     sentences = []
     for what, rows in table.groupby("what", sort=False):
-        means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean()
+        means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean().dropna()
+        if means.empty:
+            continue
         ends = [
             f"{' and '.join(find_method(name).title for name in pair)} ({means[pair]:.2f})"
             for pair in (means.idxmax(), means.idxmin())

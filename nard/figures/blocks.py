@@ -9,7 +9,8 @@ from matplotlib.patches import Rectangle
 from nard.figures.matrices import bounds, colour_bar, name_axes, signed_cells, widest
 from nard.figures.page import axes_at, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten
-from nard.figures.words import origin
+from nard.figures.words import UNSTABLE, origin, unstable
+from nard.fits.comparison import with_stability
 from nard.palette import MUTED
 
 __all__ = ["draw_blocks", "plot_blocks"]
@@ -32,7 +33,8 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     nodes : DataFrame
         With ``id``, ``label`` and ``pathway``, which holds the block; blocks and phenotypes keep their order.
     edges : DataFrame
-        With ``source``, ``target``, ``partial_correlation`` and ``selected``.
+        With ``source``, ``target``, ``partial_correlation`` and ``selected``; and ``stability``, if it is known: cells
+        below one half have a ring.
     title : str
         Title.
     max_labels : int, default=80
@@ -64,7 +66,11 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     row = max(cell, LEGIBLE if labelled else 0.0, NAME_PITCH * len(names) / count)
     across, height = cell * count, row * count
     bottom = STRIP + BAR + widest(columns, LABEL_SIZE)
-    figure = page(bottom - STRIP + height, title=title, remarks=[_what_is_shown(selected, block, fdr)], note=note)
+    remark = _what_is_shown(selected, block, fdr)
+    rings = selected[selected["stability"] < UNSTABLE] if "stability" in selected else selected[:0]
+    if len(rings):
+        remark += f"; {unstable(len(rings))}"
+    figure = page(bottom - STRIP + height, title=title, remarks=[remark], note=note)
 
     ax = axes_at(figure, left, bottom, across, height)
     limit = selected["partial_correlation"].abs().max() if len(selected) else 1.0
@@ -73,6 +79,10 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     ax.add_collection(
         PatchCollection([Rectangle((i, i), 1, 1) for i in range(count)], facecolor="#CCCCCC", edgecolor="none")
     )
+    ends = [block.index.get_indexer(rings[end]) + 0.5 for end in ("source", "target")]
+    for x, y in (ends, ends[::-1]):
+        size = min(4.0, 50 * cell)
+        ax.plot(x, y, "o", markersize=size, markerfacecolor="white", markeredgecolor="black", markeredgewidth=0.6)
     name_axes(ax, labels, columns, size=LABEL_SIZE)
     for spine in ax.spines.values():
         spine.set(visible=True, color=MUTED)
@@ -82,8 +92,9 @@ def plot_blocks(nodes, edges, *, title, max_labels=80, fdr=0.05, note=None):
     return figure
 
 
-def draw_blocks(fit, nodes, edges):
+def draw_blocks(fit, nodes, edges, stability=None):
     """The network of a fit to phenotypes."""
+    edges = with_stability(edges, stability, "edges")
     title, note = f"{fit['title']}: network of the macro phenotypes", origin([fit], fit["method"])
     return plot_blocks(nodes, edges, title=title, fdr=fit["fdr"], note=note)
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from nard.data.pathways import read_pathways
-from nard.figures import alt_text
+from nard.figures import alt_text, words
 from nard.files import read_json, read_tsv
 from nard.fits.methods import minimise_j
 from nard.project.config import methods_of, of_kind
@@ -42,6 +42,8 @@ class Figure:
         Module and function, which takes the inputs as they were read, and the settings, by name.
     settings : callable
         Config, case → what else the function takes.
+    more : callable
+        Config → what the function takes besides the inputs, if the config asks for it, as patterns.
     alt : callable or None
         The text in place of the figure, from the cohort's results, or, of all cohorts together, from ``alt_table``.
     alt_table : str
@@ -57,6 +59,7 @@ class Figure:
     inputs: Mapping[str, str | list[str]]
     draw: str
     settings: Callable[[Mapping, Case], dict] = lambda config, case: {}
+    more: Callable[[Mapping], Mapping[str, str]] = lambda config: {}
     alt: Callable | None = None
     alt_table: str = ""
 
@@ -75,21 +78,27 @@ class Figure:
             {"fit": f"{results}/{cohort}/{method}", "data": f"{results}/{cohort}/data", "results": results}
             for cohort, method in self.fits(config, case)
         ]
-        return self.files_in(folders, case)
+        return self.files_in(folders, case, config)
 
-    def files_in(self, folders: Sequence[Mapping], case: Case) -> dict[str, str | list[str]]:
+    def files_in(self, folders: Sequence[Mapping], case: Case, config: Mapping) -> dict[str, str | list[str]]:
         """The same of fits that lie anywhere."""
         return {
             name: pattern.format(**folders[0], **case)
             if isinstance(pattern, str)
             else [one.format(**folder, **case) for folder in folders for one in pattern]
-            for name, pattern in self.inputs.items()
+            for name, pattern in {**self.inputs, **self.more(config)}.items()
         }
 
     def drawn(self, files: Mapping[str, str | list[str]], settings: Mapping):
-        """The figure from its files."""
-        module, _, function = self.draw.rpartition(".")
+        """The figure from its files; of a method that could not be fitted, the reason."""
         tables = {name: _read(paths) for name, paths in files.items()}
+        fit = tables.get("fit")
+        if isinstance(fit, Mapping) and fit.get("failed"):
+            title = f"{fit['title']}: {self.label[0].lower()}{self.label[1:]}"
+            return import_module("nard.figures.page").sentence(
+                words.unfitted(fit), title=title, note=words.origin([{**fit, "failed": None}], fit["method"])
+            )
+        module, _, function = self.draw.rpartition(".")
         return getattr(import_module(module), function)(**tables, **settings)
 
     def text(self, case: Case, cohorts: Mapping, tables: Mapping) -> str | None:
@@ -100,7 +109,8 @@ class Figure:
         if self.alt is None:
             return None
         if "cohort" in case:
-            return self.alt(cohorts[case["cohort"]])
+            cohort = cohorts[case["cohort"]]
+            return words.unfitted(cohort.fit) if cohort.fit.get("failed") else self.alt(cohort)
         table = tables.get(self.alt_table.format(**case))
         return None if table is None or table.empty else self.alt(table)
 
@@ -142,6 +152,11 @@ def _of_cohorts(kind: str) -> Callable:
 
 def _traced(config: Mapping) -> list[dict[str, str]]:
     return [{"cohort": cohort} for cohort in config["cohorts"] if minimise_j(methods_of(config, cohort))]
+
+
+def _tested(config: Mapping) -> list[dict[str, str]]:
+    """Baselines test nothing."""
+    return [{"cohort": cohort} for cohort in config["cohorts"] if minimise_j([config["reference"]])]
 
 
 def _with_lam_path(config: Mapping) -> list[dict[str, str]]:
@@ -188,6 +203,12 @@ def _all_references(config: Mapping, case: Case) -> list[tuple[str, str]]:
 
 _NETWORK = {"fit": "{fit}/fit.json", "nodes": "{fit}/nodes.tsv", "edges": "{fit}/edges.tsv"}
 _FITS = ["{fit}/fit.json"]
+
+
+def _stability(config: Mapping) -> dict[str, str]:
+    return {"stability": "{fit}/stability.tsv"} if config["stability"]["subsamples"] else {}
+
+
 _SHARED = (
     "What the cancers share. A bar counts the findings that exactly the cancers with a filled dot have in common (each "
     "finding is counted once), stacked by pathway in the colours of the networks."
@@ -206,6 +227,7 @@ CATALOGUE: dict[str, Figure] = {
         inputs=_NETWORK,
         draw="nard.figures.network.draw_network",
         settings=lambda config, case: {"max_edges": config["figures"]["max_edges"]},
+        more=_stability,
         alt=alt_text.network,
     ),
     "associations": Figure(
@@ -237,6 +259,7 @@ CATALOGUE: dict[str, Figure] = {
         fits=_reference,
         inputs=_NETWORK,
         draw="nard.figures.blocks.draw_blocks",
+        more=_stability,
         alt=alt_text.network,
     ),
     "lam_path": Figure(
@@ -262,6 +285,18 @@ CATALOGUE: dict[str, Figure] = {
         inputs={"fits": _FITS, "traces": ["{fit}/trace.tsv"]},
         draw="nard.figures.traces.draw_trace",
         alt=alt_text.trace,
+    ),
+    "trust": Figure(
+        file="trust_{cohort}",
+        section="Diagnostics",
+        title="How far to trust {cohort}",
+        caption="How far to trust {cohort}: the p-values of its associations and edges, which are even but for a peak "
+        "at zero where the tests hold, and what else was checked.",
+        cases=_tested,
+        fits=_reference,
+        inputs={"fit": "{fit}/fit.json", "associations": "{fit}/associations.tsv", "edges": "{fit}/edges.tsv"},
+        draw="nard.figures.trust.draw_trust",
+        alt=alt_text.trust,
     ),
     "upset": Figure(
         file="upset_{what}",

@@ -112,9 +112,9 @@ def plot_crosstalk(table, *, title, note=None):
     left, below = MARGIN + widest(names), widest(names)
     cell = min((WIDTH - left - BAR_ROOM) / len(names), 0.42)
     side = cell * len(names)
-    cohorts = table["cohort"].nunique()
+    cohorts = table.dropna(subset="possible")["cohort"].nunique()
     remark = (
-        f"number of edges over {cohorts} cohort{'s' if cohorts > 1 else ''}; colour: % of the possible pairs; "
+        f"number of edges over {cohorts} cohort{'' if cohorts == 1 else 's'}; colour: % of the possible pairs; "
         "framed: within a pathway" + ("; hatched: no pairs" if np.isnan(density).any() else "")
     )
     figure = page(below + side + 0.05, title=title, remarks=[remark], note=note)
@@ -135,7 +135,7 @@ def plot_jaccard(table, *, title, note=None):
     """How far the methods agree: the Jaccard index of what two of them select, averaged over the cohorts.
 
     One heat map per kind of finding, method × method, of which the lower triangle says it all. The cells hold the mean
-    and, below it, the range over the cohorts. Cells without a single index (both select nothing) are hatched.
+    and, below it, the range over the cohorts. Cells without a single index (a method could not be fitted) are hatched.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def plot_jaccard(table, *, title, note=None):
     figure = page(
         stories * story,
         title=title,
-        remarks=[remark + ("; hatched: neither method selects any" if missing else "")],
+        remarks=[remark + ("; hatched: one could not be fitted" if missing else "")],
         note=note,
         width=max(WIDTH, left + side + gap + BAR_ROOM),
     )

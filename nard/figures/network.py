@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.bezier import BezierSegment
 from matplotlib.patches import PathPatch, Wedge
 from matplotlib.path import Path
 
@@ -21,7 +24,8 @@ from nard.figures.style import (
     shorten,
     text_width,
 )
-from nard.figures.words import origin
+from nard.figures.words import UNSTABLE, origin, unstable
+from nard.fits.comparison import with_stability
 from nard.palette import MUTED, NEGATIVE, POSITIVE, colours_of
 
 __all__ = ["draw_network", "plot_network"]
@@ -31,6 +35,7 @@ BAND = 0.13  # width of the arcs
 KEYS = 0.24  # height of the line that explains the edges
 LABEL_SIZES = (7.0, 6.5, LABEL_SIZE)
 PITCH = 1.25  # distance between neighbouring labels, in multiples of their font size
+RING: dict[str, Any] = {"markersize": 4, "mfc": "white", "mec": "black", "mew": 0.8}
 WITHIN, ACROSS = {"alpha": 1.0, "zorder": 3}, {"alpha": 0.55, "zorder": 2}
 
 
@@ -48,7 +53,8 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     nodes : DataFrame
         With ``id``, ``label``, ``pathway`` (whose arc the protein is in) and ``pathways`` (all of them, ';'-separated).
     edges : DataFrame
-        With ``source``, ``target``, ``partial_correlation`` and ``selected``.
+        With ``source``, ``target``, ``partial_correlation`` and ``selected``; and ``stability``, if it is known: edges
+        below one half have a ring.
     title : str
         Title.
     max_edges : int, default=100
@@ -79,6 +85,9 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr, words)
     if len(labelled) < len(places):
         remark += "; those with most edges are labelled"
+    rings = drawn["stability"] < UNSTABLE if "stability" in drawn else pd.Series(False, drawn.index)
+    if rings.any():
+        remark += f"; {unstable(int(rings.sum()))}"
     figure = page(legend + KEYS + SIDE, title=title, remarks=[remark], note=note)
     chips(figure, STRIP, colours, numbered=True)
     _explain_edges(figure, STRIP + legend, words[1])
@@ -92,14 +101,18 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
         _draw_label(ax, places.loc[name], radius, size, faded=name not in set(ends))
     # The strongest are drawn last, on top.
     for row, inside in reversed(list(zip(drawn.itertuples(), within, strict=True))):
-        ax.add_patch(_curve(places.loc[row.source], places.loc[row.target], radius, row.partial_correlation, inside))
+        curve = _curve(places.loc[row.source], places.loc[row.target], radius, row.partial_correlation, inside)
+        ax.add_patch(curve)
+        if rings[row.Index]:
+            ax.plot(*BezierSegment(curve.get_path().vertices)(0.5), "o", zorder=5, **RING)
     if drawn.empty:
         ax.text(0, 0, f"no edges at q ≤ {fdr:g}", ha="center", va="center", size=TEXT_SIZE + 2, color=MUTED)
     return figure
 
 
-def draw_network(fit, nodes, edges, *, max_edges):
+def draw_network(fit, nodes, edges, stability=None, *, max_edges):
     """The network of a fit to genes and proteins."""
+    edges = with_stability(edges, stability, "edges")
     title, note = f"{fit['title']}: protein network", origin([fit], fit["method"])
     return plot_network(nodes, edges, title=title, max_edges=max_edges, fdr=fit["fdr"], note=note)
 

@@ -9,7 +9,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from nard.figures.page import page, sentence
 from nard.figures.style import MARGIN, STRIP, house_style, plain, shorten
-from nard.figures.words import origin
+from nard.figures.words import listed, origin
+from nard.fits.methods import find_method
 from nard.palette import NEGATIVE, POSITIVE
 
 __all__ = ["draw_lam_path", "draw_trace", "plot_lam_path", "plot_lam_table", "plot_trace"]
@@ -151,7 +152,9 @@ def draw_trace(fits, traces):
     table = pd.concat(
         [trace.assign(method=fit["method"]) for fit, trace in zip(fits, traces, strict=True)], ignore_index=True
     )
-    return plot_trace(table, title=f"{fits[0]['title']}: convergence", note=origin(fits[:1]))
+    absent = [find_method(fit["method"]).title for fit in fits if fit.get("failed")]
+    note = origin([{**fits[0], "failed": None}]) + (f" – could not be fitted: {listed(absent)}" if absent else "")
+    return plot_trace(table, title=f"{fits[0]['title']}: convergence", note=note)
 
 
 def _single(body, *, title, note):

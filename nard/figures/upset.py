@@ -129,7 +129,8 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
 
 def draw_upset(fits, findings, groups, *, what, only=None):
     """What the cancers share of their associations or edges, of all pathways or of one."""
-    tables = {fit["title"]: table for fit, table in zip(fits, findings, strict=True)}
+    fitted = zip(fits, findings, strict=True)
+    tables = {fit["title"]: table for fit, table in fitted if not fit.get("failed")}
     title = "Gene → protein associations" if what == "associations" else "Protein – protein edges"
     return plot_upset(
         *shared_findings(tables, groups, what, only),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "listed", "origin", "signed"]
+__all__ = ["NAMES", "UNSTABLE", "listed", "origin", "signed", "unfitted", "unstable"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
 
 
+# A finding that a smaller share of the subsamples has is marked.
+UNSTABLE = 0.5
+
+
 def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
-    """What a figure was made from; simulated data are called so first."""
+    """What a figure was made from; simulated data are called so first, and cohorts that could not be fitted last."""
     made_up = [cohort["simulated"] for cohort in cohorts]
     parts = []
     if all(made_up):
@@ -27,7 +32,20 @@ def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
         parts.append(f"{len(cohorts)} cohorts")
     if method:
         parts.append(find_method(method).title)
+    if absent := [cohort["title"] for cohort in cohorts if cohort.get("failed")]:
+        parts.append(f"could not be fitted to {listed(absent)}")
     return " – ".join(parts)
+
+
+def unfitted(fit: Mapping) -> str:
+    """That there is no fit, and why."""
+    return f"{find_method(fit['method']).title} could not be fitted to {fit['title']}: {failure_text(fit['failed'])}"
+
+
+def unstable(number: int) -> str:
+    """What a ring on an edge means."""
+    which = "1 that comes" if number == 1 else f"{number} that come"
+    return f"a ring marks {which} back in fewer than half of the subsamples"
 
 
 def signed(value: float) -> str:

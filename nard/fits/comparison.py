@@ -8,6 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from nard.fits.failures import finite
+
 __all__ = [
     "ENDS",
     "SETS",
@@ -17,7 +19,10 @@ __all__ = [
     "edge_set",
     "explained_by",
     "feature_set",
+    "findings_of",
     "held_out",
+    "held_out_summary",
+    "held_out_tables",
     "jaccard",
     "jaccard_table",
     "recovery",
@@ -26,6 +31,7 @@ __all__ = [
     "selection_frequency",
     "stability_table",
     "truth_among",
+    "with_stability",
 ]
 
 # The two ends of a pair, by kind of finding.
@@ -66,6 +72,11 @@ def selected_weights(table: pd.DataFrame, what: str) -> dict[tuple[str, str], fl
     return dict(zip(pairs, rows["partial_correlation"], strict=True))
 
 
+def findings_of(fit: Mapping, table: pd.DataFrame, what: str) -> frozenset | None:
+    """The selected findings of a kind, or None of a fit that failed; ``fit`` is what fit.json holds."""
+    return None if fit.get("failed") else SETS[what](table)
+
+
 def _selected(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["selected"].astype(bool)] if "selected" in table else table
 
@@ -82,23 +93,32 @@ def jaccard(a: Collection, b: Collection) -> float:
     return len(a & b) / len(a | b) if a | b else 1.0
 
 
-def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset]) -> pd.DataFrame:
-    """One row per cohort, pair of methods and kind. ``findings`` is keyed by cohort, method and kind."""
+def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset | None]) -> pd.DataFrame:
+    """One row per cohort, pair of methods and kind. ``findings`` is keyed by cohort, method and kind.
+
+    Those of a method that could not be fitted are None, and its rows without numbers.
+    """
     rows = []
     for cohort in dict.fromkeys(cohort for cohort, _, _ in findings):
         methods = dict.fromkeys(method for name, method, _ in findings if name == cohort)
         for first, second in combinations(methods, 2):
             for what in ENDS:
                 a, b = findings[cohort, first, what], findings[cohort, second, what]
-                rows.append((cohort, first, second, what, jaccard(a, b), len(a), len(b)))
+                rows.append((cohort, first, second, what, *_overlap(a, b)))
     return pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "what", "jaccard", "n_a", "n_b"])
 
 
-def agreement(weights: Mapping[str, Mapping[tuple[str, str], float]], names: tuple[str, str]) -> pd.DataFrame:
-    """Findings with the cohorts that have them. ``weights`` maps each cohort to {pair: signed weight}."""
+def _overlap(a: Collection | None, b: Collection | None) -> tuple[float, float, float]:
+    """The Jaccard index and both sizes; missing where there is no fit."""
+    n_a, n_b = (np.nan if found is None else len(found) for found in (a, b))
+    return np.nan if a is None or b is None else jaccard(a, b), n_a, n_b
+
+
+def agreement(weights: Mapping[str, Mapping[tuple[str, str], float] | None], names: tuple[str, str]) -> pd.DataFrame:
+    """Findings with the cohorts that have them. ``weights`` maps each to {pair: signed weight}, None if not fitted."""
     pairs: dict[tuple[str, str], dict[str, float]] = {}
     for cohort, found in weights.items():
-        for pair, weight in found.items():
+        for pair, weight in (found or {}).items():
             pairs.setdefault(pair, {})[cohort] = weight
     rows = [
         {
@@ -116,10 +136,10 @@ def agreement(weights: Mapping[str, Mapping[tuple[str, str], float]], names: tup
     return table.sort_values(["n_cohorts", *names], ascending=[False, True, True], ignore_index=True)
 
 
-def cohorts_jaccard(findings: Mapping[str, Mapping[str, Collection]]) -> pd.DataFrame:
-    """One row per kind and pair of cohorts. ``findings`` maps each kind to the findings of every cohort."""
+def cohorts_jaccard(findings: Mapping[str, Mapping[str, Collection | None]]) -> pd.DataFrame:
+    """One row per kind and pair of cohorts. ``findings``: by kind, those of every cohort, None if not fitted."""
     rows = [
-        (a, b, what, jaccard(found[a], found[b]), len(found[a]), len(found[b]))
+        (a, b, what, *_overlap(found[a], found[b]))
         for what, found in findings.items()
         for a, b in combinations(found, 2)
     ]
@@ -139,6 +159,12 @@ def recovery(found: Collection, true: Collection, universe: int) -> dict[str, fl
     }
 
 
+def _recovered(found: Collection | None, true: frozenset, universe: int) -> dict[str, float]:
+    if found is None:
+        return {"found": np.nan, "true": len(true), "tpr": np.nan, "fdr": np.nan, "fpr": np.nan}
+    return recovery(found, true, universe)
+
+
 def truth_among(
     associations: pd.DataFrame, edges: pd.DataFrame, inputs: Collection[str], outputs: Collection[str]
 ) -> dict[str, tuple[frozenset, int]]:
@@ -154,11 +180,15 @@ def truth_among(
 
 
 def recovery_table(
-    findings: Mapping[tuple[str, str, str], Collection], truths: Mapping[str, Mapping[str, tuple[frozenset, int]]]
+    findings: Mapping[tuple[str, str, str], Collection | None],
+    truths: Mapping[str, Mapping[str, tuple[frozenset, int]]],
 ) -> pd.DataFrame:
-    """One row per fit and kind. ``findings`` is keyed by cohort, method and kind, ``truths`` are of the cohorts."""
+    """One row per fit and kind. ``findings`` is keyed by cohort, method and kind, ``truths`` are of the cohorts.
+
+    Those of a method that could not be fitted are None, and its rows without rates.
+    """
     return pd.DataFrame(
-        {"cohort": cohort, "method": method, "what": what, **recovery(found, *truths[cohort][what])}
+        {"cohort": cohort, "method": method, "what": what, **_recovered(found, *truths[cohort][what])}
         for (cohort, method, what), found in findings.items()
     )
 
@@ -176,7 +206,7 @@ def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.
     """Five-fold results on samples that the fit has not seen.
 
     Returns the mean log-likelihood per sample, R² of each output, and the share of each output's variance that each
-    group of inputs explains (see :func:`explained_by`).
+    group of inputs explains (see :func:`explained_by`). Raises :class:`nard.errors.NotFinite` unless they are numbers.
     """
     from sklearn.model_selection import KFold
 
@@ -189,7 +219,25 @@ def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.
         shares.append(explained_by(model.coef_, centred[0].to_numpy(), centred[1].to_numpy(), groups))
         weights.append(len(test))
     total = ((Y - Y.mean()) ** 2).sum().to_numpy()
+    finite("the predictions of held-out samples", likelihood, errors)
     return sum(likelihood) / len(Y), 1 - errors / total, np.average(shares, axis=0, weights=weights)
+
+
+def held_out_tables(predictions: tuple | None, targets: list[str], failed: Mapping | None) -> tuple[pd.DataFrame, dict]:
+    """What :func:`held_out` returned, by output and in two numbers; missing values where a method ``failed``."""
+    _, r2, shares = predictions or (None, np.full(len(targets), np.nan), np.full((len(targets), 2), np.nan))
+    table = pd.DataFrame({"target": targets, "r2": r2, "own": shares[:, 0], "other": shares[:, 1]})
+    return table, held_out_summary(predictions, failed)
+
+
+def held_out_summary(predictions: tuple | None, failed: Mapping | None) -> dict:
+    """The same without the outputs: the mean log-likelihood per sample and the mean R²."""
+    likelihood, r2 = (None, None) if failed or predictions is None else predictions[:2]
+    return {
+        "log_likelihood": None if likelihood is None else float(likelihood),
+        "r2": None if r2 is None else float(r2.mean()),
+        "failed": dict(failed) if failed else None,
+    }
 
 
 def selection_frequency(
@@ -209,11 +257,32 @@ def selection_frequency(
     return of_associations, of_edges
 
 
-def stability_table(frequencies: tuple[Mapping, Mapping], associations: frozenset, edges: frozenset) -> pd.DataFrame:
-    """How often each finding comes back: those of any subsample, and those of all samples, which are ``selected``."""
+def stability_table(
+    frequencies: tuple[Mapping, Mapping] | None, associations: frozenset, edges: frozenset
+) -> pd.DataFrame:
+    """How often each finding comes back: those of any subsample, and those of all samples, which are ``selected``.
+
+    Without ``frequencies``, where a method could not be fitted to the subsamples, they are missing.
+    """
+    never, frequencies = (np.nan, ({}, {})) if frequencies is None else (0.0, frequencies)
     rows = [
-        (what, *pair, frequency.get(pair, 0.0), pair in selected)
+        (what, *pair, frequency.get(pair, never), pair in selected)
         for what, frequency, selected in zip(("association", "edge"), frequencies, (associations, edges), strict=True)
         for pair in sorted({*frequency, *selected})
     ]
     return pd.DataFrame(rows, columns=["what", "source", "target", "frequency", "selected"])
+
+
+def with_stability(table: pd.DataFrame, frequencies: pd.DataFrame | None, what: str) -> pd.DataFrame:
+    """A table of associations or edges with a column ``stability``, the share of the subsamples that select the pair.
+
+    ``frequencies`` is a :func:`stability_table`; without one the table stays as it is.
+    """
+    if frequencies is None:
+        return table
+    rows = frequencies[frequencies["what"] == what.removesuffix("s")]
+    of = dict(zip(zip(rows["source"], rows["target"], strict=True), rows["frequency"], strict=True))
+    pairs = zip(*(table[end].astype(str) for end in ENDS[what]), strict=True)
+    # Pairs that neither a subsample nor the whole data select have no row.
+    keys = (pair if what == "associations" else tuple(sorted(pair)) for pair in pairs)
+    return table.assign(stability=[of.get(key, 0.0) for key in keys])

@@ -9,6 +9,7 @@ import pandas as pd
 
 from nard.baselines.chains import fit_resuming
 from nard.data.groups import own_genes
+from nard.fits.failures import finite
 from nard.fits.methods import find_method, make_model
 from nard.fits.results import write_fit
 
@@ -55,18 +56,19 @@ def fitted_model(
     """
     model = make_model(method, settings, seed, **own_pairs(method, groups))
     with _one_thread():
-        return fit_resuming(model, X, Y, Path(folder, "chain.npz"))
+        model = fit_resuming(model, X, Y, Path(folder, "chain.npz"))
+    finite("the fitted model", model.coef_, getattr(model, "precision_", None))
+    return model
 
 
 def write_model(
     model, method: str, settings: Mapping, n_samples: int, groups: pd.DataFrame, about: Mapping, paths: Mapping
 ) -> dict:
     """Writes the files of a fitted model; returns what fit.json holds. ``about`` describes the cohort."""
-    about = {key: about[key] for key in ("cohort", "title", "kind", "simulated")}
+    described = {key: about[key] for key in ("cohort", "title", "kind", "simulated")}
+    described |= {"n_samples": n_samples, "method": method}
     with _one_thread():
-        return write_fit(
-            model, settings["fdr"], groups, {**about, "n_samples": n_samples, "method": method}, dict(paths)
-        )
+        return write_fit(model, settings["fdr"], groups, described, dict(paths), about.get("notes", ()))
 
 
 def _one_thread():

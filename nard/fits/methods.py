@@ -19,7 +19,9 @@ from nard.fits.publications import Publication
 from nard.palette import MUTED
 
 __all__ = [
+    "FLOORS",
     "METHODS",
+    "SKLEARN",
     "Method",
     "announced",
     "find_method",
@@ -80,7 +82,7 @@ def _nard(variant: str, doubles: Callable[[int, int, int, int], int], colour: st
 
 
 _SEPARATE = "nard.baselines.separate:SeparateRegression"
-_SKLEARN = Publication(
+SKLEARN = Publication(
     "Pedregosa F et al.",
     2011,
     "Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, 2825–2830.",
@@ -154,7 +156,7 @@ _ALL = (
         "ard",
         "ARD per output",
         _SEPARATE,
-        _SKLEARN,
+        SKLEARN,
         # One regression per output, each with the covariance of its coefficients in use.
         lambda n, d, m, folds: m * min(n, d) ** 2 + 10 * d * d + 3 * n * (d + m) + 6 * d * m,
         "#882255",
@@ -165,7 +167,7 @@ _ALL = (
         "multitask_lasso",
         "multi-task lasso",
         _SEPARATE,
-        _SKLEARN,
+        SKLEARN,
         # A path of coefficients; predictions for every input alone.
         lambda n, d, m, folds: 2 * _VALUES * d * m + 4 * d * d + 6 * n * (d + m) + 10 * m * m,
         "#999933",
@@ -214,6 +216,25 @@ _ALL = (
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
 
 
+# What every method has to predict better than, without being asked for: they find nothing that one would look at, so
+# they have no folders and are compared by their predictions alone.
+FLOORS: dict[str, Method] = {
+    name: Method(
+        name,
+        title,
+        _SEPARATE,
+        SKLEARN,
+        # Every output's coefficients on a thousand unit vectors at a time; ridge has a factor of the samples.
+        lambda n, d, m, folds: 4 * n * (n + d + m) + 3000 * d + 6 * d * m + 10 * m * m,
+        arguments={"regression": regression},
+    )
+    for name, title, regression in (
+        ("ridge", "ridge per output", "ridge"),
+        ("no_regression", "no regression", "none"),
+    )
+}
+
+
 @cache
 def announced() -> dict[str, str]:
     """Methods of other packages: the name and path of every entry point of the group ``nard.methods``."""
@@ -232,8 +253,8 @@ def find_method(entry: str) -> Method:
     >>> find_method("mrce").title, find_method("own.py:LeastSquares").name, find_method("OLS=own.py:LeastSquares").name
     ('MRCE', 'leastsquares', 'OLS')
     """
-    if entry in METHODS:
-        return METHODS[entry]
+    if known := METHODS.get(entry) or FLOORS.get(entry):
+        return known
     given, _, path = entry.rpartition("=")
     name = given or (path.rpartition(":")[2].lower() if ":" in path else path)
     return Method(name, name, announced().get(path, path))

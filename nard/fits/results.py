@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
+from nard.baselines.base import Baseline, Estimate
 from nard.export.cx2 import cx2_text
 from nard.export.graphs import findings_graph, readable_as_xml
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
 from nard.fits.memory import MOST_ROWS
 from nard.fits.methods import settings_of_tests, tuned_settings
+from nard.fits.trust import cautions, trust
 
-__all__ = ["hidden_table", "node_table", "read_matrix", "write_fit"]
+__all__ = ["Unfitted", "hidden_table", "node_table", "read_matrix", "write_fit"]
 
 # Fitted attributes that are kept where a method has them.
 _ARRAYS = (
@@ -24,6 +27,24 @@ _ARRAYS = (
 # Columns of associations that only NARD has, and what stands there for baselines.
 _OF_ENTRIES = {"own": False, "probability": np.nan, "stand_ins": ""}
 _DIAGNOSTICS = ("converged", "n_iter", "n_burnin", "n_draws", "guarded")
+
+
+class Unfitted(Baseline):
+    """Stands for a model that could not be fitted: its tables have their columns and no rows, its arrays no entries.
+
+    ``failed`` says why, as :func:`nard.fits.failures.method_errors` does.
+    """
+
+    def __init__(self, failed=None):
+        self.failed = failed
+        self.feature_labels_, self.target_labels_ = [], []
+        self.coef_ = self.precision_ = np.zeros((0, 0))
+        self.intercept_ = np.zeros(0)
+        nothing = np.zeros((0, 0), dtype=bool)
+        self._estimated = Estimate(self.coef_, self.precision_, nothing, nothing)
+
+    def _estimate(self, X, Y):
+        raise NotImplementedError("It stands for a model, and is none.")
 
 
 def read_matrix(path: str | Path) -> pd.DataFrame:
@@ -58,12 +79,17 @@ def hidden_table(model) -> pd.DataFrame:
     )
 
 
-def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[str, str]) -> dict:
-    """Writes the findings of a fitted model; returns the summary that goes into ``fit.json``."""
+def write_fit(
+    model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[str, str], notes: Sequence[Mapping] = ()
+) -> dict:
+    """Writes the findings of a fitted model; returns the summary that goes into ``fit.json``.
+
+    ``notes`` are those of the preparation of its data.
+    """
     edges = model.edges(fdr)
     edges.insert(2, "interaction", "residual")
     edges["sign"] = _signs(edges["partial_correlation"])
-    n_targets, n_features = model.coef_.shape
+    n_features, n_targets = (int((groups["side"] == side).sum()) for side in ("inputs", "outputs"))
     everything = n_targets * n_features <= MOST_ROWS
     associations = model.associations(fdr, selected_only=not everything)
     associations = associations.assign(
@@ -73,22 +99,24 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     features = model.relevance(fdr)
     hidden = hidden_table(model)
     nodes = node_table(groups, edges)
+    failed, diagnostics = getattr(model, "failed", None), _diagnostics(model)
+    tables = {"features": features, "associations": associations, "edges": edges}
+    path = getattr(model, "lam_path_", None)
+    facts = trust(path, {"associations": associations, "edges": edges}, notes)
     summary = {
         **about,
         "n_features": n_features,
         "n_targets": n_targets,
         "fdr": fdr,
-        "tuned": tuned_settings(about["method"], model),
-        "tested": settings_of_tests(about["method"], model),
+        "tuned": {} if failed else tuned_settings(about["method"], model),
+        "tested": {} if failed else settings_of_tests(about["method"], model),
         "hidden": {"number": hidden["hidden"].nunique()},
-        "cautions": getattr(model, "cautions_", []),
-        "diagnostics": _diagnostics(model),
+        "cautions": cautions(getattr(model, "cautions_", []), facts, diagnostics),
+        "trust": facts,
+        "diagnostics": diagnostics,
         "associations_listed": "all" if everything else "selected only",
-        "found": {
-            "features": int(features["selected"].sum()),
-            "associations": int(associations["selected"].sum()),
-            "edges": int(edges["selected"].sum()),
-        },
+        "found": {name: None if failed else int(table["selected"].sum()) for name, table in tables.items()},
+        "failed": failed,
     }
     write_tsv(edges, paths["edges"])
     write_tsv(nodes, paths["nodes"])
@@ -98,7 +126,6 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
     # Only methods that minimise something leave a trace, and only those that choose one λ a path.
     objective = getattr(model, "objective_", [])
     write_tsv(pd.DataFrame({"step": np.arange(len(objective)), "objective": objective}), paths["trace"])
-    path = getattr(model, "lam_path_", None)
     write_tsv(pd.DataFrame(columns=["lam", "score"]) if path is None else path, paths["lam_path"])
     write_npz(
         paths["model"],

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
 
+import numpy as np
 import pandas as pd
 
 from nard.fits.comparison import ENDS
+from nard.fits.failures import short_failure
+from nard.fits.trust import MOST_RHAT, unmixed
 
 __all__ = ["cohorts_table", "crosstalk", "explained_by_pathway", "methods_table", "of_cohorts"]
+
+# Columns of numbers of findings.
+_COUNTS = ("features", "associations", "edges")
 
 
 def cohorts_table(summaries: Iterable[Mapping]) -> pd.DataFrame:
@@ -32,12 +38,17 @@ def cohorts_table(summaries: Iterable[Mapping]) -> pd.DataFrame:
 
 
 def methods_table(
-    fits: Iterable[Mapping], held_out: Iterable[Mapping], jaccard: pd.DataFrame, reference: str
+    fits: Iterable[Mapping],
+    held_out: Iterable[Mapping],
+    jaccard: pd.DataFrame,
+    reference: str,
+    floors: Mapping[str, Mapping],
 ) -> pd.DataFrame:
     """Every fit in one row: findings, agreement with the reference method, held-out predictions.
 
     ``fits`` and ``held_out`` are what the files fit.json and held_out.json hold, ``jaccard`` is the table of
-    :func:`nard.fits.comparison.jaccard_table`.
+    :func:`nard.fits.comparison.jaccard_table`. ``floors`` are those of every cohort, as floors.json has them; they
+    come after its fits.
     """
     agreement = {}
     for row in jaccard.itertuples():
@@ -47,7 +58,10 @@ def methods_table(
     rows = []
     for fit, predicted in zip(fits, held_out, strict=True):
         cohort, method = fit["cohort"], fit["method"]
-        agrees = {what: 1.0 if method == reference else agreement[cohort, method, what] for what in ENDS}
+        fitted, diagnostics = not fit.get("failed"), fit["diagnostics"]
+        agrees = {
+            what: (1.0 if fitted else None) if method == reference else agreement[cohort, method, what] for what in ENDS
+        }
         chosen = {name: value for name, value in fit["tuned"].items() if value is not None}
         rows.append(
             {
@@ -58,10 +72,38 @@ def methods_table(
                 **{f"jaccard_{what}": value for what, value in agrees.items()},
                 "held_out_log_likelihood": predicted["log_likelihood"],
                 "held_out_r2": predicted["r2"],
-                "converged": fit["diagnostics"].get("converged"),
+                "converged": diagnostics.get("converged"),
+                "rhat": diagnostics.get("rhat"),
+                "ess": diagnostics.get("ess"),
+                "remark": _remark(fit, predicted),
             }
         )
-    return pd.DataFrame(rows)
+    for cohort, predictions in floors.items():
+        rows += [_floor_row(cohort, name, predicted) for name, predicted in predictions.items()]
+    order = {cohort: rank for rank, cohort in enumerate(dict.fromkeys(row["cohort"] for row in rows))}
+    rows.sort(key=lambda row: order[row["cohort"]])
+    return pd.DataFrame(rows).astype({**dict.fromkeys(_COUNTS, "Int64"), **dict.fromkeys(("rhat", "ess"), float)})
+
+
+def _floor_row(cohort: str, name: str, predicted: Mapping) -> dict:
+    """The columns of other rows that a floor has no part in are missing."""
+    return {
+        "cohort": cohort,
+        "method": name,
+        "held_out_log_likelihood": predicted["log_likelihood"],
+        "held_out_r2": predicted["r2"],
+        "remark": _remark({"diagnostics": {}}, predicted),
+    }
+
+
+def _remark(fit: Mapping, predicted: Mapping) -> str:
+    """Why a row lacks what others have, or is not to be believed; empty as a rule."""
+    if fit.get("failed"):
+        return f"not fitted: {short_failure(fit['failed'])}"
+    said = [f"not converged: R̂ above {MOST_RHAT}"] if unmixed(fit["diagnostics"]) else []
+    if predicted.get("failed"):
+        said.append(f"no predictions: {short_failure(predicted['failed'])}")
+    return "; ".join(said)
 
 
 def _shown(value) -> str:
@@ -82,7 +124,10 @@ def explained_by_pathway(held_out: pd.DataFrame, nodes: pd.DataFrame, pathways: 
 
 
 def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
-    """Edges and possible pairs for every pair of pathways; a protein counts in its primary pathway."""
+    """Edges and possible pairs for every pair of pathways; a protein counts in its primary pathway.
+
+    Both are missing where no pair was tested although there are two proteins: where there is no fit.
+    """
     pathway = nodes.set_index("id")["pathway"]
     order = list(dict.fromkeys(pathway))
     position = {name: i for i, name in enumerate(order)}
@@ -95,7 +140,10 @@ def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
         (a, b, int(found.get((a, b), 0)), int(possible.get((a, b), 0)))
         for a, b in combinations_with_replacement(order, 2)
     ]
-    return pd.DataFrame(rows, columns=["pathway_a", "pathway_b", "edges", "possible"])
+    table = pd.DataFrame(rows, columns=["pathway_a", "pathway_b", "edges", "possible"])
+    if edges.empty and len(nodes) > 1:
+        table[["edges", "possible"]] = np.nan
+    return table
 
 
 def of_cohorts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

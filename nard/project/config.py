@@ -20,7 +20,7 @@ from nard.data.names import composed, is_list, nearest
 from nard.data.unpacking import require_file
 from nard.errors import DataError
 from nard.fits.classes import load_class
-from nard.fits.methods import METHODS, announced, find_method
+from nard.fits.methods import FLOORS, METHODS, announced, find_method
 
 __all__ = [
     "ConfigError",
@@ -376,7 +376,7 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
 
 def _methods_from_outside(config: Mapping) -> Iterator[str]:
     """What is wrong with users' own methods: their names, which are folders, and their classes."""
-    taken = {"data", *METHODS}
+    taken = {"data", *METHODS, *FLOORS}
     for entry in _method_entries(config):
         if entry in METHODS:
             continue

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.figures.words import NAMES, listed, signed
+from nard.figures.words import NAMES, listed, signed, unfitted
+from nard.fits.failures import failure_text
 
 __all__ = ["NAMES", "cohort_paragraph", "first_words", "listed", "signed"]
 
@@ -27,11 +28,15 @@ def cohort_paragraph(
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
-        f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}.",
+        f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}."
+    ]
+    if fit.get("failed"):
+        return f"{sentences[0]} {unfitted(fit)}"
+    sentences.append(
         f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one "
         f"of the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
-        f"connected once the {inputs} are accounted for.",
-    ]
+        f"connected once the {inputs} are accounted for."
+    )
     hidden = fit.get("hidden", {}).get("number", 0)
     if hidden:
         sentences.append(f"All of this is adjusted for {_hidden(hidden)}.")
@@ -50,10 +55,13 @@ def cohort_paragraph(
         )
         sentences.append(f"The surest edges are {named}, as partial correlations.")
         sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
-    sentences.append(
-        f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of the "
-        f"{outputs}, on average."
-    )
+    if failed := held_out.get("failed"):
+        sentences.append(f"Samples held out from the fit could not be predicted: {failure_text(failed)}")
+    else:
+        sentences.append(
+            f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of "
+            f"the {outputs}, on average."
+        )
     if not fit["diagnostics"].get("converged", True):
         sentences.append("The fit has not converged: read these figures with caution.")
     return " ".join(sentences)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
-from nard.fits.methods import Method, find_method
+from nard.fits.failures import short_failure
+from nard.fits.methods import FLOORS, SKLEARN, Method, find_method
 from nard.fits.publications import Publication
+from nard.fits.trust import unmixed
 from nard.project.config import cohort_settings, methods_of
 from nard.report.captions import NAMES, listed
 
@@ -75,7 +77,7 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
     Parameters
     ----------
     summaries, fits : sequence of dict
-        ``summary.json``, and ``fit.json`` of the reference method, of every cohort.
+        ``summary.json`` of every cohort, and ``fit.json`` of every fit.
     config : dict
         The checked config.
 
@@ -84,21 +86,32 @@ def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], confi
     MethodsSection
         The section.
     """
-    paragraphs = [
-        _data(summaries, config),
-        _preparation(summaries, config),
-        _model(fits, config),
-        *([_tests(fits, config)] if find_method(config["reference"]).minimises_j else []),
-        _found(fits),
-        _comparisons(summaries, config),
-        _software(config),
-    ]
-    return MethodsSection(paragraphs, _references(fits, config))
+    shown = [fit for fit in fits if fit["method"] == config["reference"] and not fit.get("failed")]
+    paragraphs = [_data(summaries, config), _preparation(summaries, config)]
+    if shown:
+        tests = [_tests(shown, config)] if find_method(config["reference"]).minimises_j else []
+        paragraphs += [_model(shown, config), *tests, _found(shown)]
+    paragraphs += [_comparisons(summaries, config), *_left_out(fits), _software(config)]
+    return MethodsSection(paragraphs, _references(shown, config))
+
+
+def _left_out(fits: Sequence[Mapping]) -> list[str]:
+    """A paragraph about fits that there are not, and about chains that have not converged."""
+    said = []
+    for fit in fits:
+        title = find_method(fit["method"]).title
+        if failed := fit.get("failed"):
+            said.append(f"{title} could not be fitted to {fit['title']} ({short_failure(failed)}).")
+        elif unmixed(fit["diagnostics"]):
+            rhat, ess = fit["diagnostics"]["rhat"], fit["diagnostics"].get("ess")
+            numbers = "" if rhat is None or ess is None else f" (R̂ {rhat:.3g}, effective sample size {ess:.3g})"
+            said.append(f"The chains of {title} had not converged in {fit['title']}{numbers}.")
+    return [" ".join(said)] if said else []
 
 
 def _references(fits: Sequence[Mapping], config: Mapping) -> list[str]:
     names = {name for cohort in config["cohorts"] for name in methods_of(config, cohort)}
-    cited = {_SNAKEMAKE, *filter(None, (find_method(name).publication for name in names))}
+    cited = {_SNAKEMAKE, SKLEARN, *filter(None, (find_method(name).publication for name in names))}
     if find_method(config["reference"]).minimises_j:
         cited |= {_BH, _LIU}
         cited |= {_SINGLE} if _any_entries(fits) else set()
@@ -280,6 +293,11 @@ def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
             others.append(f"{find_method(method).title} ({_citation(find_method(method))}{where})")
     if others:
         said.append(f"For comparison we fitted {listed(others)}.")
+    floors = listed(floor.title for floor in FLOORS.values())
+    said.append(
+        f"The same samples were predicted by {floors} (scikit-learn; {SKLEARN.cited}), each with a graphical lasso of "
+        "its out-of-fold residuals as network."
+    )
     stability = config["stability"]
     if stability["subsamples"]:
         said.append(

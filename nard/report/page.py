@@ -11,28 +11,33 @@ import pandas as pd
 import yaml
 
 from nard.data.words import dropped_lines, told
-from nard.estimator.findings import caution_text
 from nard.figures.catalogue import figures_of
+from nard.fits.failures import failure_text
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
+from nard.fits.trust import caution_text
 from nard.project.config import without_secrets
 from nard.project.neighbours import neighbours_told
 from nard.report.captions import cohort_paragraph, first_words, signed
 from nard.report.explorer.page import asset, template
 from nard.report.methods_section import MethodsSection, software_versions
 
-__all__ = ["CohortResults", "NardFit", "report_page"]
+__all__ = ["CohortResults", "FitNotes", "report_page"]
 
 _STRONGEST = 15
 # Stand-ins that a cell of a table names.
 _NAMED = 6
 
+_HEADINGS = {"rhat": "R̂", "ess": "effective sample"}
 _LEADS = {
     "Hidden inputs": "What nobody measured and what moves many outputs together, such as purity or batch, as the "
     "residuals show it. Associations and edges are adjusted for it. Loadings are in units of the output per standard "
     "deviation of the hidden input, its sign is arbitrary, and r is its correlation with measured inputs.",
+    "Surest findings": "The first rows of the tables. Stability, where it was asked for, is the share of random "
+    "subsamples in which the finding comes back.",
     "Methods": "Findings of every method, agreement with the reference method, and how well each predicts samples "
-    "held out from the fit.",
+    "held out from the fit. Ridge regression of every output alone and no regression at all are what the others are to "
+    "be better than; both have a graphical lasso of their out-of-fold residuals as network.",
     "Against the truth": "Simulated cohorts have a known truth: the share of it that was found (TPR), and the share of "
     "false ones among the findings (FDR).",
     "Paper": "The paper's tables and figures, ours beside theirs.",
@@ -42,17 +47,24 @@ _LEADS = {
 
 
 @dataclass(frozen=True)
-class NardFit:
-    """What speaks against trusting a fit of NARD (its ``cautions``), and its hidden inputs."""
+class FitNotes:
+    """What speaks against trusting a fit (its ``cautions``), its hidden inputs, and why there is none if it ``failed``.
+
+    ``hidden`` is None of methods that know no hidden inputs.
+    """
 
     method: str
     cautions: Sequence[Mapping]
-    hidden: Sequence[HiddenInput]
+    hidden: Sequence[HiddenInput] | None
+    failed: Mapping | None = None
 
 
 @dataclass(frozen=True)
 class CohortResults:
-    """What the report says about one cohort: the account of its data, the fit of the reference method, NARD's fits."""
+    """What the report says about one cohort: its data, the fit of the reference method, and notes on all fits.
+
+    Associations and edges have a column ``stability`` if subsamples were asked for.
+    """
 
     summary: Mapping
     fit: Mapping
@@ -60,7 +72,7 @@ class CohortResults:
     associations: pd.DataFrame
     edges: pd.DataFrame
     nodes: pd.DataFrame
-    nard: Sequence[NardFit] = ()
+    fits: Sequence[FitNotes] = ()
 
     @property
     def title(self) -> str:
@@ -93,7 +105,7 @@ def report_page(
         "Across cancers": [],
         "Surest findings": [part for cohort in cohorts for part in _surest(cohort)],
         "Hidden inputs": [part for cohort in cohorts for part in _hidden(cohort)],
-        "Methods": [{"title": "Every fit", "table": _table(_comparison(tables, seconds))}],
+        "Methods": [_every_fit(_comparison(tables, seconds))],
         "Against the truth": _recovery(tables["recovery"]) if "recovery" in tables else [],
         "Diagnostics": [],
         "Paper": experiments,
@@ -158,27 +170,31 @@ def _paragraph(cohort: CohortResults) -> dict:
         cohort.summary, cohort.fit, cohort.held_out, cohort.associations, cohort.edges, cohort.nodes
     )
     part = {"id": f"cohort-{_slug(cohort.summary['cohort'])}", "title": cohort.title, "paragraphs": [text]}
-    return {**part, "cautions": _cautions(cohort.nard)}
+    return {**part, "cautions": _cautions(cohort.fits)}
 
 
-def _cautions(fits: Sequence[NardFit]) -> list[str]:
+def _cautions(fits: Sequence[FitNotes]) -> list[str]:
     """Each once, with the methods that it is of."""
     methods: dict[str, list[str]] = {}
     for fit in fits:
-        for caution in fit.cautions:
-            methods.setdefault(caution_text(caution), []).append(find_method(fit.method).title)
+        texts = [f"could not be fitted: {failure_text(fit.failed)}"] if fit.failed else []
+        for text in (*texts, *map(caution_text, fit.cautions)):
+            methods.setdefault(text, []).append(find_method(fit.method).title)
     return [f"{', '.join(titles)}: {text}" for text, titles in methods.items()]
 
 
 def _surest(cohort: CohortResults) -> list[dict]:
-    naming = [name for name in ("own", "probability", "stand_ins") if name in cohort.associations]
+    if cohort.fit.get("failed"):
+        return []
+    naming = ["own", "probability", "stand_ins"]
     shown = {
-        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", *naming]),
-        "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue"]),
+        "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", "stability", *naming]),
+        "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue", "stability"]),
     }
     parts = []
     for what, (table, columns) in shown.items():
-        rows = table.loc[table["selected"], columns].head(_STRONGEST)
+        known = [name for name in columns if name in table]
+        rows = table.loc[table["selected"], known].head(_STRONGEST)
         if "stand_ins" in rows:
             rows = rows.assign(own=rows["own"].map({True: "own"}).fillna(""), stand_ins=rows["stand_ins"].map(_few))
         parts.append({"title": f"{cohort.title}: surest {what} (at most {_STRONGEST})", "table": _table(rows)})
@@ -195,7 +211,9 @@ def _few(stand_ins: str) -> str:
 def _hidden(cohort: CohortResults) -> list[dict]:
     """A table for every fit that found any; algorithms that start from the same preparation share theirs."""
     tables: dict[tuple, list[str]] = {}
-    for fit in cohort.nard:
+    for fit in cohort.fits:
+        if fit.hidden is None:
+            continue
         rows = tuple((_named(one.outputs), _named(one.resembles)) for one in fit.hidden)
         tables.setdefault(rows, []).append(find_method(fit.method).title)
     parts = []
@@ -233,14 +251,29 @@ def _comparison(tables: Mapping[str, pd.DataFrame], seconds: Mapping[tuple[str, 
             rates = tables["recovery"].query("what == @what").set_index(["cohort", "method"])[["tpr", "fdr"]]
             table = table.join(rates.add_prefix(f"{what}_"))
     table["seconds"] = pd.Series(seconds)
-    return table.drop(columns="converged").reset_index()
+    # Without a sampler these say nothing.
+    unsaid = [name for name in ("rhat", "ess") if name in table and table[name].isna().all()]
+    return _with_counts(table.drop(columns=["converged", *unsaid]).reset_index())
+
+
+def _every_fit(table: pd.DataFrame) -> dict:
+    """The table of all fits; those with a remark are marked, and the remarks, which are long, stand above it."""
+    remarked = table[table["remark"].notna() & (table["remark"] != "")]
+    points = [f"{row.method} in {row.cohort}: {row.remark}" for row in remarked.itertuples()]
+    marked = {"marked": [table.index.get_loc(row) for row in remarked.index]}
+    return {"title": "Every fit", "points": points, "table": _table(table.drop(columns="remark")) | marked}
+
+
+def _with_counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Numbers of findings as such, also where some are missing."""
+    return table.astype({name: "Int64" for name in ("features", "associations", "edges", "found") if name in table})
 
 
 def _recovery(recovery: pd.DataFrame) -> list[dict]:
     means = recovery.groupby(["what", "method"], sort=False)[["found", "true", "tpr", "fdr"]].mean().reset_index()
     return [
         {"title": "Mean over the simulated cohorts", "table": _table(means)},
-        {"title": "Every cohort", "table": _table(recovery)},
+        {"title": "Every cohort", "table": _table(_with_counts(recovery))},
     ]
 
 
@@ -252,11 +285,13 @@ def _table(table: pd.DataFrame) -> dict:
     """Header and rows of text, each cell with whether it is a number, which goes to the right."""
     numeric = [pd.api.types.is_numeric_dtype(table[column]) and table[column].dtype != bool for column in table]
     rows = [list(zip(map(_shown, row), numeric, strict=True)) for row in table.itertuples(index=False)]
-    header = [str(column).replace("_", " ") for column in table.columns]
+    header = [_HEADINGS.get(str(column), str(column).replace("_", " ")) for column in table.columns]
     return {"header": list(zip(header, numeric, strict=True)), "rows": rows}
 
 
 def _shown(value) -> str:
+    if value is pd.NA:
+        return "–"
     if not isinstance(value, float):
         return str(value)
     if value != value:

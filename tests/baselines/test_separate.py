@@ -23,6 +23,12 @@ def test_ard_is_that_of_scikit_learn(data):
         np.testing.assert_allclose(model.predict(data.X)[:, i], peer.predict(Z) + data.Y[:, i].mean(), atol=1e-8)
 
 
+def test_unit_vectors_come_in_parts(data, monkeypatch):
+    whole = SeparateRegression("ridge").fit(data.X, data.Y).coef_
+    monkeypatch.setattr("nard.baselines.separate._UNITS", 3)
+    np.testing.assert_allclose(SeparateRegression("ridge").fit(data.X, data.Y).coef_, whole, rtol=1e-12)
+
+
 @pytest.mark.parametrize("regression", ["ard", "multitask_lasso"])
 def test_it_finds_the_signal_and_a_network(data, regression):
     model = SeparateRegression(regression).fit(data.X, data.Y)

@@ -179,6 +179,19 @@ def test_rows_are_those_of_the_smallest_q_values_whatever_their_p_values():
     assert found["beyond"] == np.sort(q)[400]
 
 
+def test_stability_goes_with_its_row():
+    [cohort, _] = small_cohorts()
+    tables = cohort.fits["sequential"]
+    rank = {pair: i / 100 for i, pair in enumerate(zip(tables.edges["source"], tables.edges["target"], strict=True))}
+    edges = tables.edges.assign(stability=list(rank.values()))
+    fits = {"sequential": replace(tables, edges=edges)}
+    [shown] = payload([replace(cohort, fits=fits)], "sequential")["cohorts"]
+    listed, names = shown["fits"]["sequential"]["edges"], [node["name"] for node in shown["outputs"]]
+    pairs = [(names[a], names[b]) for a, b in zip(listed["a"], listed["b"], strict=True)]
+    assert listed["stability"] == pytest.approx([rank[pair] for pair in pairs])
+    assert "stability" not in shown["fits"]["sequential"]["associations"]
+
+
 def test_hidden_inputs_and_cautions_are_told():
     first, second = payload(small_cohorts(), "sequential")["cohorts"]
     fit = first["fits"]["sequential"]

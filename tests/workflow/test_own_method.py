@@ -53,7 +53,10 @@ def test_the_fit_is_what_the_class_finds(finished):
 
 def test_it_predicts_held_out_samples_and_is_compared(finished):
     methods = table(finished, "tables/methods.tsv").set_index("method")
-    assert list(methods.index) == ["sequential", "capme", "leastsquares"]
+    assert list(methods.index) == ["sequential", "capme", "leastsquares", "ridge", "no_regression"]
+    floors = json.loads((finished / "AAA/floors.json").read_text())
+    assert methods.loc["ridge", "held_out_r2"] == pytest.approx(floors["ridge"]["r2"])
+    assert floors["ridge"]["r2"] > floors["no_regression"]["r2"]
     held_out = json.loads((finished / "AAA/leastsquares/held_out.json").read_text())
     assert methods.loc["leastsquares", "held_out_log_likelihood"] == pytest.approx(held_out["log_likelihood"])
     assert methods.loc["leastsquares", "jaccard_edges"] == 1
@@ -104,3 +107,62 @@ def test_mistakes_are_told_before_anything_runs(tmp_path, entry, expected):
     assert re.search(expected, done.stdout + done.stderr)
     assert "Traceback" not in done.stdout + done.stderr
     assert not (tmp_path / "results").exists()
+
+
+# A method that cannot be fitted
+
+PICKY = """
+
+class Picky(LeastSquares):
+    def _estimate(self, X, Y):
+        if len(X) < 50:
+            raise np.linalg.LinAlgError(f"fewer than 50 samples: {len(X)}")
+        return super()._estimate(X, Y)
+"""
+REASON = "singular matrix: fewer than 50 samples: 45"
+
+
+@pytest.fixture(scope="module")
+def unfitted(tmp_path_factory):
+    """Its class raises on one cohort, and in the folds and subsamples of another; all figures are to show it."""
+    folder = tmp_path_factory.mktemp("unfitted")
+    cohorts = {"AAA": SMALL["cohorts"]["AAA"], "BBB": {"source": "simulated", "samples": 45}}
+    methods = {"methods": ["sequential", "picky.py:Picky"], "reference": "picky", "stability": {"subsamples": 2}}
+    write_config(folder, SMALL | methods | {"cohorts": cohorts})
+    (folder / "picky.py").write_text(blocks(PAGE, "python")[0].text + PICKY)
+    return folder, run(folder)
+
+
+def test_the_run_ends_well_and_says_what_there_is_not(unfitted):
+    _, done = unfitted
+    said = done.stdout + done.stderr
+    assert f"picky could not be fitted to BBB: {REASON}" in said
+    assert "picky could not predict held-out samples of AAA: singular matrix: fewer than 50 samples: 48" in said
+
+
+def test_it_is_a_row_with_its_reason(unfitted):
+    results = unfitted[0] / "results"
+    methods = table(results, "tables/methods.tsv").set_index(["cohort", "method"])
+    assert methods.loc[("BBB", "picky"), "remark"] == f"not fitted: {REASON}"
+    assert methods.loc[("BBB", "picky"), ["associations", "edges", "jaccard_edges", "held_out_r2"]].isna().all()
+    assert methods.loc[("AAA", "picky"), "remark"].startswith("no predictions: singular matrix: ")
+    assert methods.loc[("AAA", "picky"), "edges"] > 0
+    assert methods.loc["BBB"].index.tolist() == ["sequential", "picky", "ridge", "no_regression"]
+    assert methods.loc[("BBB", "sequential"), "held_out_r2"] > 0
+    recovery = table(results, "tables/recovery.tsv").set_index(["cohort", "method"]).sort_index()
+    assert recovery.loc[("BBB", "picky"), "tpr"].isna().all()
+    assert recovery.loc[("BBB", "sequential"), "tpr"].notna().all()
+    for name in ("AAA/picky/stability.tsv", "BBB/picky/stability.tsv"):
+        assert table(results, name)["frequency"].isna().all()
+
+
+def test_report_explorer_and_figures_say_so(unfitted):
+    results = unfitted[0] / "results"
+    report = (results / "report.html").read_text()
+    assert f"16 genes and 17 proteins. picky could not be fitted to BBB: {REASON}" in report
+    assert f"<li>picky: could not be fitted: {REASON}</li>" in report
+    assert f"<li>picky in BBB: not fitted: {REASON}</li>" in report
+    assert f'alt="picky could not be fitted to BBB: {REASON}"' in report
+    assert f"picky could not be fitted to BBB: {REASON}" in (results / "BBB/explorer.html").read_text()
+    assert f"picky could not be fitted to BBB ({REASON})." in (results / "methods.md").read_text()
+    assert (results / "figures/network_BBB.png").stat().st_size > 3_000

@@ -42,8 +42,9 @@ from nard.project import provenance
 from nard.chapters import CHAPTERS, chapter_figures
 from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
+from nard.fits.failures import failure_lines
 from nard.fits.memory import fit_megabytes, tuned_by
-from nard.fits.methods import METHODS, find_method
+from nard.fits.methods import FLOORS, METHODS, find_method
 
 # Of jobs that were killed. It is the run that tries again, not the process around a job on another machine.
 RETRIES = 2 if workflow.is_main_process else 0
@@ -100,6 +101,19 @@ def remove_leftovers():
     for folder in ("results", "resources"):
         for path in pathlib.Path(folder).rglob(".part-*"):
             path.unlink(missing_ok=True)
+
+
+def tell_unfitted():
+    """The fits that there are not, at the end of a run that has finished without them."""
+    finished = [path for path in of_fits("results/{cohort}/{method}", config["cohorts"]) if is_finished(path)]
+    fits, held_out = ([read_json(f"{path}/{name}.json") for path in finished] for name in ("fit", "held_out"))
+    if lines := failure_lines(fits, held_out):
+        print("Not everything could be fitted; the report has the rest, and says so:", file=sys.stderr)
+        print(*(f"  {line}" for line in lines), sep="\n", file=sys.stderr)
+
+
+def is_finished(folder):
+    return all(os.path.exists(f"{folder}/{name}.json") for name in ("fit", "held_out"))
 
 
 def simulated(config):
@@ -194,6 +208,13 @@ def fit_memory(wildcards, input, attempt):
     return memory_for(attempt, wildcards.method, shape, tuned, config["fit"]["relevance"])
 
 
+def floors_memory(wildcards, input, attempt):
+    """Of the plain regressions, which come one after the other."""
+    cohort = read_json(input.summary)
+    shape = cohort["n_samples"], cohort["n_inputs"], cohort["n_outputs"]
+    return max(memory_for(attempt, name, shape, True, config["fit"]["relevance"]) for name in FLOORS)
+
+
 def refit_memory(wildcards, input, attempt):
     """Of fits whose settings have been chosen."""
     fit = read_json(input.fit)
@@ -264,6 +285,10 @@ def method_modules(wildcards):
     return [find_method(method_entry(wildcards)).path.rpartition(":")[0]]
 
 
+def floors_modules(wildcards):
+    return [find_method(name).path.rpartition(":")[0] for name in FLOORS]
+
+
 def made_by(script, modules=lambda wildcards: (), files=()):
     """The parameter of a rule that tells what its results are made by: its script's code, and versions of packages."""
     path = pathlib.Path(REPOSITORY, "scripts", f"{script}.py")
@@ -318,9 +343,13 @@ def final_tables(config):
         ]
     if simulated(config):
         tables += ["results/tables/recovery.tsv"]
-    if config["stability"]["subsamples"]:
-        tables += [f"results/{cohort}/{config['reference']}/stability.tsv" for cohort in config["cohorts"]]
-    return tables
+    return [*tables, *stability_tables(config)]
+
+
+def stability_tables(config):
+    """Of the reference method, if the config asks for subsamples."""
+    cohorts = config["cohorts"] if config["stability"]["subsamples"] else []
+    return [f"results/{cohort}/{config['reference']}/stability.tsv" for cohort in cohorts]
 
 
 def final_figures(config):

@@ -3,6 +3,7 @@
 
 rule jaccard:
     input:
+        summaries=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
         associations=of_fits("results/{cohort}/{method}/associations.tsv", config["cohorts"]),
         edges=of_fits("results/{cohort}/{method}/edges.tsv", config["cohorts"]),
     output:
@@ -28,6 +29,9 @@ rule jaccard:
 
 rule agreement:
     input:
+        summaries=expand(
+            "results/{cohort}/{method}/fit.json", cohort=of_kind(config, "omics"), method=config["reference"]
+        ),
         associations=expand(
             "results/{cohort}/{method}/associations.tsv",
             cohort=of_kind(config, "omics"),

@@ -8,6 +8,7 @@ rule explorer:
         edges=of_fits("results/{cohort}/{method}/edges.tsv", config["cohorts"]),
         associations=of_fits("results/{cohort}/{method}/associations.tsv", config["cohorts"]),
         features=of_fits("results/{cohort}/{method}/features.tsv", config["cohorts"]),
+        stability=stability_tables(config),
         summaries=expand("results/{cohort}/data/summary.json", cohort=config["cohorts"]),
         groups=expand("results/{cohort}/data/groups.tsv", cohort=config["cohorts"]),
     output:
@@ -27,6 +28,7 @@ rule explorer:
         fitted=fits_of(config["cohorts"]),
         reference=config["reference"],
         made_by=made_by("explorer", files=files_beside("nard/report/explorer")),
+        stable=list(config["cohorts"]) if stability_tables(config) else [],
     message:
         "Writing results/explorer.html and those of the cohorts"
     script:

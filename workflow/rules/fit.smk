@@ -75,6 +75,34 @@ rule held_out:
         "../../scripts/held_out.py"
 
 
+rule floors:
+    input:
+        X="results/{cohort}/data/X.tsv.gz",
+        Y="results/{cohort}/data/Y.tsv.gz",
+        summary="results/{cohort}/data/summary.json",
+    output:
+        "results/{cohort}/floors.json",
+    log:
+        "results/logs/floors/{cohort}.log",
+    benchmark:
+        "results/benchmarks/floors/{cohort}.tsv"
+    # A job that was killed for want of memory gets more.
+    retries: RETRIES
+    conda:
+        "../../envs/nard.yaml"
+    threads: 1
+    resources:
+        mem_mb=floors_memory,
+        runtime=short_minutes,
+    params:
+        seed=config["seed"],
+        made_by=made_by("floors", floors_modules),
+    message:
+        "Predicting held-out samples of {wildcards.cohort} by the plainest regressions"
+    script:
+        "../../scripts/floors.py"
+
+
 rule stability:
     input:
         X="results/{cohort}/data/X.tsv.gz",

@@ -14,6 +14,7 @@ rule report:
         ),
         nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=config["cohorts"], method=config["reference"]),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=config["cohorts"], method=config["reference"]),
+        stability=stability_tables(config),
         X=expand("results/{cohort}/data/X.tsv.gz", cohort=config["cohorts"]),
         all_fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
         models=of_fits("results/{cohort}/{method}/model.npz", config["cohorts"]),

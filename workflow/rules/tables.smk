@@ -28,6 +28,7 @@ rule methods_table:
     input:
         fits=of_fits("results/{cohort}/{method}/fit.json", config["cohorts"]),
         held_out=of_fits("results/{cohort}/{method}/held_out.json", config["cohorts"]),
+        floors=expand("results/{cohort}/floors.json", cohort=config["cohorts"]),
         jaccard="results/comparison/jaccard.tsv",
     output:
         "results/tables/methods.tsv",
@@ -44,6 +45,7 @@ rule methods_table:
     params:
         reference=config["reference"],
         made_by=made_by("methods_table"),
+        cohorts=list(config["cohorts"]),
     message:
         "Tabulating the methods"
     script:
@@ -52,6 +54,7 @@ rule methods_table:
 
 rule recovery_table:
     input:
+        summaries=of_fits("results/{cohort}/{method}/fit.json", simulated(config)),
         associations=of_fits("results/{cohort}/{method}/associations.tsv", simulated(config)),
         edges=of_fits("results/{cohort}/{method}/edges.tsv", simulated(config)),
         features=of_fits("results/{cohort}/{method}/features.tsv", simulated(config)),

@@ -21,6 +21,7 @@ function rowsOf(list, from, to) {
     selected: list.selected[i] === 1,
     own: list.own?.[i] === 1,
     probability: list.probability?.[i] ?? null,
+    stability: list.stability?.[i] ?? null,
     standIns: (list.stand_ins?.[i] ?? []).map((rank) => from[rank].name),
   }));
 }
@@ -84,10 +85,12 @@ function qText(q) {
   return q === 0 || q >= 0.001 ? String(Number(q.toPrecision(2))) : q.toExponential(1);
 }
 
-// "own", and how probable it is that the effect is the named input's; nothing of edges and of methods that do not tell.
+// "own", how probable it is that the effect is the named input's, and in how many subsamples the finding comes back;
+// nothing where that is not known.
 function naming(row) {
   const parts = row.own ? ["own"] : [];
   if (row.probability !== null) parts.push(`probability ${row.probability > 0.995 ? "> 0.99" : row.probability.toFixed(2)}`);
+  if (row.stability !== null) parts.push(`in ${Math.round(100 * row.stability)} % of the subsamples`);
   return parts.join(" · ");
 }
 

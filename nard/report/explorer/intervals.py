@@ -21,7 +21,9 @@ _UPPER = 0.975
 
 def association_intervals(table: pd.DataFrame) -> pd.DataFrame:
     """``lower`` and ``upper`` of every weight; missing where the method gives no standard deviation."""
-    half = stdtrit(table["degrees"].fillna(np.inf), _UPPER) * table["sd"]
+    # A table without rows does not tell that these are numbers.
+    degrees, sd = table["degrees"].astype(float), table["sd"].astype(float)
+    half = stdtrit(degrees.fillna(np.inf), _UPPER) * sd
     return pd.DataFrame({"lower": table["weight"] - half, "upper": table["weight"] + half})
 
 

@@ -15,10 +15,11 @@ from decimal import ROUND_CEILING, Context
 
 import pandas as pd
 
-from nard.estimator.findings import caution_text
 from nard.export.layouts import circular_layout
+from nard.figures.words import unfitted
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
+from nard.fits.trust import caution_text
 from nard.report.captions import NAMES
 from nard.report.explorer.intervals import association_intervals, edge_intervals
 
@@ -32,7 +33,10 @@ _UP = Context(prec=4, rounding=ROUND_CEILING)
 
 @dataclass(frozen=True)
 class FitTables:
-    """The findings of one method in one cohort, as its tables and ``fit.json`` have them, and its hidden inputs."""
+    """The findings of one method in one cohort, as its tables and ``fit.json`` have them, and its hidden inputs.
+
+    Edges and associations have a column ``stability`` if subsamples were asked for.
+    """
 
     fit: Mapping
     edges: pd.DataFrame
@@ -116,7 +120,10 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
         ),
         "relevance": [_raised(q) for q in relevance],
         "hidden": [[[outputs[name], _digits(value)] for name, value in one.outputs] for one in tables.hidden],
-        "cautions": [caution_text(caution) for caution in fit.get("cautions", ())],
+        "cautions": [
+            *([unfitted(fit)] if fit.get("failed") else []),
+            *(caution_text(caution) for caution in fit.get("cautions", ())),
+        ],
     }
 
 
@@ -144,6 +151,7 @@ def _findings(table, a, b, value, intervals, least, beyond) -> dict:
         "upper": _numbers(rows["upper"]),
         "q": [_raised(q) for q in rows["qvalue"]],
         "selected": [int(selected) for selected in rows["selected"]],
+        **({"stability": _numbers(rows["stability"])} if "stability" in rows else {}),
         **naming,
     }
 
