@@ -5,8 +5,9 @@ A new chapter is one module here and one entry in :mod:`nard.chapters`.
 A chapter's module has
 
 - ``runs(settings) -> list[dict]``: the description of every run, from the config's section `paper`. Each is JSON and
-  all that its run depends on (seed, sizes, method, files); ``name`` is unique and the name of a file. With ``seconds``
-  it may ask for a tighter limit of time than the config's.
+  all that its run depends on (seed, sizes, method, files); ``name`` is unique and the name of a file. ``file`` is the
+  file or folder of its data, if it has any: once that has changed, the run is done again. With ``seconds`` it may ask
+  for a tighter limit of time than the config's.
 - ``run(spec) -> dict``: does one run, in a process of its own; numbers, text, lists and dicts only. It raises
   :class:`CannotRun` with a sentence if the run is not even worth starting.
 - ``table(results) -> DataFrame``: ours, and the paper's in columns ``paper_…``. ``results`` are the records of

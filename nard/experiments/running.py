@@ -27,6 +27,7 @@ from types import ModuleType
 import numpy as np
 
 import nard
+from nard.data.tables import folder_files
 from nard.experiments import CannotRun, chapter_module
 from nard.files import read_json, write_json
 
@@ -118,15 +119,22 @@ def _check_names(chapter: str, specs: Sequence[Mapping]) -> None:
 def _settled(path: Path, spec: Mapping, limits: Mapping) -> bool:
     """Whether a run has a record that still counts.
 
-    One that stopped at a limit is repeated if a limit was raised, one that could not start or failed is always tried
-    again.
+    One that stopped at a limit is repeated if a limit was raised, one whose data have changed is, too, and one that
+    could not start or failed is always tried again.
     """
     if not path.exists():
         return False
     record = read_json(path)
-    if record["key"] != key_of(spec) or record["status"] in ("cannot", "error"):
+    if record["key"] != key_of(spec) or record["status"] in ("cannot", "error") or _has_new_data(path, spec):
         return False
     return record["status"] == "done" or all(record["limits"][name] >= limit for name, limit in limits.items())
+
+
+def _has_new_data(record: Path, spec: Mapping) -> bool:
+    """Whether the file of a run, or one in its folder, was changed after its record was written."""
+    file = Path(spec.get("file") or "")
+    files = folder_files(file) if spec.get("file") and file.is_dir() else [file]
+    return any(one.is_file() and one.stat().st_mtime > record.stat().st_mtime for one in files)
 
 
 class _Worker:

@@ -39,6 +39,21 @@ def diary(tmp_path):
     return (tmp_path / "diary.txt").read_text().split()
 
 
+@pytest.mark.parametrize("inside", [None, "more/part.csv"])
+def test_a_run_whose_data_have_changed_is_done_again(tmp_path, inside):
+    data = tmp_path / "data"
+    file = data / inside if inside else data
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("1")
+    given = specs(tmp_path, "count", file=str(data))
+    for _ in range(2):
+        go(tmp_path, given)
+    assert len(diary(tmp_path)) == 1
+    os.utime(file, (time.time() + 5,) * 2)
+    go(tmp_path, given)
+    assert len(diary(tmp_path)) == 2
+
+
 def test_every_way_to_end_is_recorded(tmp_path):
     kinds = ("count", "sleep", "eat", "fail", "refuse", "crash")
     given = specs(tmp_path, *kinds)

@@ -84,4 +84,6 @@ def triggered(snakefile: Path, folder: Path) -> tuple[set[str], set[str]]:
 
 def _name(job) -> str:
     about = dict(job.wildcards.items())
-    return " ".join([job.rule.name, *(about[key] for key in ("cohort", "cancer", "method", "what") if key in about)])
+    return " ".join(
+        [job.rule.name, *(about[key] for key in ("cohort", "cancer", "chapter", "method", "what") if key in about)]
+    )

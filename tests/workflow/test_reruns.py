@@ -21,6 +21,7 @@ FILES = {
     "mine.py": "from nard.baselines.base import Baseline\n\n\nclass Mine(Baseline):\n    _estimate = x = 1\n",
     **dict.fromkeys(("x.tsv", "y.tsv", "folder/A.txt", "folder/more/B.txt", "folder/logs/C.txt"), "values"),
     **dict.fromkeys(("ages.tsv", "genes.txt", "proteins.txt", "multi.h5mu", "people.csv", "batches.tsv"), "values"),
+    "cancers/LUAD/mrna.tsv": "values",
 }
 CONFIG = {
     "pathways": "pathways.tsv",
@@ -28,6 +29,7 @@ CONFIG = {
     "fit": {"lam": 0.1},
     "stability": {"subsamples": 2},
     "mirror": "file:///nowhere",
+    "paper": {"chapters": ["tcga"], "files": {"tcga": "cancers", "nhanes": "not/there.csv"}},
     "cohorts": {
         "SIM": {"source": "simulated"},
         "OWN": {
@@ -113,6 +115,7 @@ OF_FILES = {
     "batches.tsv": jobs("prepare", ["BRCA"]),
     "people.csv": jobs("prepare", ["PEOPLE"]),
     "pathways.tsv": PREPARED_WITH_PATHWAYS,
+    "cancers/LUAD/mrna.tsv": {"paper_runs tcga"},
     "mine.py": jobs("fit", [*OMICS, *AGING], ["mine"]),
 }
 
@@ -131,7 +134,7 @@ def test_a_file_was_edited(restored, name):
 
 # Keys that take text of one's own: those that can name a file, and what of it is tried above, and those that cannot.
 FILE_KEYS = {"inputs", "outputs", "covariates", "table", "genes", "proteins", "pathways", "methods", "more_methods"}
-# What `paper.files` names is the business of the paper's experiments, and a mirror is downloaded from once.
+# A mirror is downloaded from once.
 NO_FILES = {"reference", "title", "cancer", "id", "age", "filter", "mirror"}
 LISTS_OF_TEXT = {
     "use_pathways",

@@ -144,9 +144,15 @@ def raw_files(wildcards):
     folders = [path for path in files.values() if os.path.isdir(path)]
     return {
         **{key: ancient(path) if path in folders else path for key, path in files.items()},
-        "inside": [str(path) for folder in folders for path in folder_files(pathlib.Path(folder))],
+        "inside": single_files(folders),
         "tables": [path for path in table_files(config, wildcards.cohort).values() if os.path.exists(path)],
     }
+
+
+def single_files(paths):
+    """The files among the paths, and those in folders among them; what is not there is left out."""
+    paths = [pathlib.Path(path) for path in paths]
+    return [str(file) for path in paths for file in (folder_files(path) if path.is_dir() else [path]) if file.is_file()]
 
 
 def pathway_files(wildcards):
@@ -367,6 +373,11 @@ def paper_chapters(config):
 def paper_settings(config):
     """What the runs of the paper's experiments depend on; which chapters there are is not among it."""
     return {key: value for key, value in config["paper"].items() if key != "chapters"}
+
+
+def paper_files(config):
+    """Real data of the paper's experiments; each run looks for itself whether its own have changed."""
+    return single_files(path for path in config["paper"]["files"].values() if path)
 
 
 def paper_figures(chapters):

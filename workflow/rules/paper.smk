@@ -8,6 +8,8 @@
 
 
 rule paper_runs:
+    input:
+        paper_files(config),
     output:
         "results/paper/{chapter}.json",
     log:
