@@ -48,6 +48,8 @@ _WORDS = {
     "unnamed": "{count} feature(s) without a name or symbol dropped",
     "joined": "{count} repeated name(s) joined by the {how}",
     "symbols": "genes are named by their symbols, without the Entrez numbers of the file",
+    "formulas": "{count} name(s) begin like a formula ({examples}): a spreadsheet that opens the results would run "
+    "them, so rename them, or read the tables by other programs",
     "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",
