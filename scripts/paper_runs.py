@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from nard.chapters import CHAPTERS
 from nard.experiments.running import run_chapter
 from nard.files import write_json
+from nard.project.chapters import CHAPTERS
 from nard.project.jobs import job
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from nard.chapters import chapter_figures
 from nard.experiments import chapter_module
 from nard.experiments.pages import chapter_page
 from nard.figures.style import house_style, save_figure
 from nard.files import read_json, read_tsv, write_text, write_tsv
+from nard.project.chapters import chapter_figures
 from nard.project.jobs import job
 
 if __name__ == "__main__":

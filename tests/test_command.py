@@ -324,7 +324,7 @@ def test_check_as_json(config, tmp_path, capsys):
 
 
 def test_check_of_a_config_that_is_not_there(tmp_path, capsys):
-    assert "none.yaml: there is no such file" in said(capsys, "check", tmp_path / "none.yaml", code=1).err
+    assert "none.yaml: no such file" in said(capsys, "check", tmp_path / "none.yaml", code=1).err
 
 
 def test_check_of_two_tables(tmp_path, capsys):

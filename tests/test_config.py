@@ -367,7 +367,7 @@ def test_a_cohort_that_is_there_twice_is_told(tmp_path):
 
 # What a config may hold that JSON has no word for.
 
-SIMULATED = "cohorts:\n  A: {source: simulated}\n"
+YAML = "cohorts:\n  A: {source: simulated}\n"
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ SIMULATED = "cohorts:\n  A: {source: simulated}\n"
 )
 def test_numbers_that_a_job_would_fail_on(tmp_path, text, message):
     path = tmp_path / "config.yaml"
-    path.write_text(f"{SIMULATED}{text}\n")
+    path.write_text(f"{YAML}{text}\n")
     with pytest.raises(ConfigError, match=message):
         load_config(path)
 

@@ -14,7 +14,7 @@ ROOMS = (
     *("covariance", "algorithms", "selection", "export", "estimator", "baselines"),
     *("data", "fits", "project", "figures", "report", "experiments", "command"),
 )
-LOOSE = {"chapters", "errors", "files", "inputs", "palette", "progress", "runs", "simulate"}
+LOOSE = {"compiled", "errors", "files", "inputs", "palette", "progress", "runs", "simulate"}
 # Of the loose modules, what these may know besides each other.
 KNOWN_TO_LOOSE = {"simulate": {"covariance"}}
 HEAVY = {"numba", "matplotlib", "pandas", "sklearn", "snakemake"}

@@ -25,6 +25,7 @@ from nard.data.downloads import _Redirects, fetch, masked
 from nard.data.expressions import rows_where
 from nard.data.sheets import read_frame
 from nard.data.tables import read_table
+from nard.data.words import words
 from nard.errors import DataError
 from nard.project.config import ConfigError, load_config, validated, without_secrets
 from nard.report.methods_section import MethodsSection
@@ -266,6 +267,7 @@ def test_archives_that_unpack_to_far_more_than_they_are(tmp_path, kind):
 import resource, sys, time
 from nard.data.sheets import read_frame
 from nard.data.tables import read_table
+from nard.data.words import words
 started = time.process_time()
 try:
     read_table({str(path)!r})
@@ -408,6 +410,27 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
     # The config is printed, but for the password of its mirror.
     assert PASSWORD not in page
     assert "https://***@host/xena" in page
+
+
+def test_a_title_is_text_in_the_methods_section():
+    section = MethodsSection(["Data: <img src=x onerror=alert(1)> & <b>KIRC</b>, age < 20, q<0.05."], ["<https://doi>"])
+    text = section.markdown()
+    assert "&lt;img src=x" in text
+    assert "&lt;b>KIRC&lt;/b>" in text
+    assert "age < 20, q<0.05." in text
+    assert "<https://doi>" in text
+
+
+def test_names_that_a_spreadsheet_would_run_are_told(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("id\t=cmd|' /C calc'!A0\tTP53\t-3\tCD4+\n@SUM(A1)\t1\t2\t3\t4\n+b\t2\t3\t4\t5\n -c\t2\t3\t4\t6\n")
+    table = read_table(path, orientation="samples_in_rows")
+    (note,) = (note for note in table.notes if note["code"] == "formulas")
+    assert note["count"] == 4
+    assert table.values.columns[0] == "=cmd|' /C calc'!A0"
+    assert "4 name(s) begin like a formula (@SUM(A1), +b, -c)" in words(note)
+    path.write_text("id\tTP53\t-3\tCD4+\n1\t2\t3\t4\n-5\t2\t3\t4\n")
+    assert not read_table(path, orientation="samples_in_rows").notes
 
 
 # Downloads and passwords

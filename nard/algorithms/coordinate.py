@@ -21,9 +21,9 @@ which also tells exactly how much J falls; a block that falls short of what its 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from nard.algorithms.evidence import Problem, State
+from nard.compiled import njit
 from nard.covariance import inverse_and_logdet, solve_spd
 from nard.progress import SILENT, Watch
 

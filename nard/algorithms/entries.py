@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from nard.compiled import njit
 from nard.progress import SILENT, Watch
 
 __all__ = ["MOST_EFFECTS", "Entries", "Prior", "Whitened", "fit_entries", "learnt_prior", "no_entries", "no_own"]

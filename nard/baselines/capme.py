@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from scipy.optimize import linprog
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
+from nard.compiled import njit
 from nard.covariance import log_determinant
 from nard.inputs import is_number, require
 

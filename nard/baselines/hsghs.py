@@ -29,11 +29,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
 from nard.baselines.chains import Chain, begun, effective_sample_size, run_chain, split_rhat
+from nard.compiled import njit
 from nard.covariance import log_determinant
 from nard.errors import FitError
 from nard.inputs import is_number, require

@@ -26,11 +26,11 @@ import numbers
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
 from nard.baselines.chains import Chain, begun, effective_sample_size, run_chain, split_rhat
+from nard.compiled import njit
 from nard.inputs import is_number, require
 from nard.progress import Watch
 

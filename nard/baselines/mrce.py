@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from nard.baselines.base import Baseline, Estimate
+from nard.compiled import njit
 from nard.covariance import GraphicalLassoResult, graphical_lasso, linear_terms, log_density
 from nard.inputs import is_number, require
 

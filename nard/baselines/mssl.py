@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 
 from nard.baselines.base import Baseline, Estimate
+from nard.compiled import njit
 from nard.covariance import GraphicalLassoResult, graphical_lasso
 from nard.inputs import is_number, require
 

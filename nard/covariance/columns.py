@@ -12,7 +12,8 @@ conditions are looked at when these have settled.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from nard.compiled import njit
 
 __all__ = [
     "columns_from_precision",

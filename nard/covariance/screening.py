@@ -6,7 +6,8 @@ Penalties are an m×m matrix, whose diagonal is not looked at, or 1×1 where all
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from nard.compiled import njit
 
 __all__ = ["components", "feasible_start", "finite_and_symmetric", "put_block", "take_block", "to_correlations"]
 

@@ -42,6 +42,10 @@ _OWN_SIGN = re.compile(r"[+%<>=*]|-$")
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
 
 
+# Spreadsheets skip blanks before the sign.
+_FORMULA = re.compile(r"\s*[=+\-@]\s*[A-Za-z]")
+
+
 class OrientationError(DataError):
     """Nothing tells whether the samples of a table are in its rows or in its columns."""
 
@@ -126,7 +130,8 @@ def read_table(
     require_file(path)
     if is_hdf5(path):
         values, label = read_h5(path, part)
-        return Table(values, f"{label} (samples × features)", (), own_names=True)
+        notes = _formulas([*values.index, *values.columns])
+        return Table(values, f"{label} (samples × features)", notes, own_names=True)
     sheet = read_sheet(path, part)
     return _measurements(sheet, _recognise(sheet), orientation, known_samples, known_features)
 
@@ -262,6 +267,7 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     xena = header[0] in _XENA and not in_rows and _of_a_source(samples, symbols)
     kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
+    notes += _formulas([*table.index, *table.columns])
     return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
 
 
@@ -280,6 +286,12 @@ def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[n
         unnamed.add("?")
         notes.append({"code": "symbols"})
     return np.array(features, dtype=object), np.array([feature in unnamed for feature in features], dtype=bool)
+
+
+def _formulas(names: list[str]) -> tuple[dict, ...]:
+    """A note on names that a spreadsheet runs; they are kept, since other files and programs know them by these."""
+    found = [name for name in names if _FORMULA.match(name)]
+    return ({"code": "formulas", "count": len(found), "examples": [name[:40] for name in found[:3]]},) if found else ()
 
 
 def _quick_cells(sheet: Sheet, layout: _Layout, columns: list[int]) -> tuple[list[list[str]], np.ndarray] | None:

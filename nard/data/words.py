@@ -66,6 +66,8 @@ _WORDS = {
     "outputs as `outputs`",
     "swapped": "inputs and outputs seem to be swapped: the inputs are named like proteins, the outputs like genes. "
     "Exchange `inputs` and `outputs`, unless this is meant",
+    "formulas": "{count} name(s) begin like a formula ({examples}): a spreadsheet that opens the results would run "
+    "them, so rename them, or read the tables by other programs",
     "other files": "{count} other file(s) in the folder skipped: {files}",
     # What was done to samples and values.
     "patients": "barcodes end at the patient, so samples are matched by patient, whatever their type",

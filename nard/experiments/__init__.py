@@ -1,6 +1,6 @@
 """The paper's experiments: every table and figure, ours beside the paper's.
 
-A new chapter is one module here and one entry in :mod:`nard.chapters`.
+A new chapter is one module here and one entry in :mod:`nard.project.chapters`.
 
 A chapter's module has
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from nard.chapters import CHAPTERS
+from nard.project.chapters import CHAPTERS
 
 __all__ = ["CannotRun", "chapter_module"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from nard.chapters import CHAPTERS, chapter_figures
 from nard.experiments import chapter_module
+from nard.project.chapters import CHAPTERS, chapter_figures
 
 __all__ = ["chapter_page", "machine", "report_parts", "reproduction_page"]
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from nard.chapters import CHAPTERS
 from nard.data.blocks import simulated_blocks
 from nard.data.downloads import masked
 from nard.data.names import composed, is_list, nearest
@@ -21,6 +20,7 @@ from nard.data.unpacking import require_file
 from nard.errors import DataError
 from nard.fits.classes import load_class
 from nard.fits.methods import FLOORS, METHODS, announced, find_method
+from nard.project.chapters import CHAPTERS
 
 __all__ = [
     "ConfigError",

@@ -6,6 +6,7 @@ What a run cannot know stands in square brackets.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -66,9 +67,10 @@ class MethodsSection:
     references: list[str]
 
     def markdown(self) -> str:
-        """The section as a file."""
+        """The section as a file, where what a title has of HTML is shown as it is written."""
+        shown = [re.sub(r"<(?=[A-Za-z/!?])", "&lt;", paragraph) for paragraph in self.paragraphs]
         cited = "\n".join(f"- {reference}" for reference in self.references)
-        return "\n\n".join(["# Methods", *self.paragraphs, "## References", cited]) + "\n"
+        return "\n\n".join(["# Methods", *shown, "## References", cited]) + "\n"
 
 
 def methods_section(summaries: Sequence[Mapping], fits: Sequence[Mapping], config: Mapping) -> MethodsSection:

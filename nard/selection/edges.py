@@ -31,9 +31,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 
+from nard.compiled import njit
 from nard.covariance import log_determinant
 from nard.selection.significance import two_sided
 from nard.selection.weights import tail_weights

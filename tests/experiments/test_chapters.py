@@ -9,12 +9,12 @@ from runs import write_config
 from stand_ins import records, settings
 
 from nard.baselines import MRCE
-from nard.chapters import CHAPTERS, chapter_figures
 from nard.experiments import chapter_module, study, synthetic, table1, table2, table3
 from nard.experiments.large_mrce import LargeMRCE, noise
 from nard.experiments.pages import chapter_page
 from nard.experiments.running import key_of
 from nard.files import read_json, read_tsv, write_tsv
+from nard.project.chapters import CHAPTERS, chapter_figures
 from nard.simulate import make_regression
 
 SETTINGS = {"scale": 0.02, "seeds": 1, "seconds": 60, "gigabytes": 4, "files": {}}

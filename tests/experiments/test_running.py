@@ -11,10 +11,10 @@ import pandas as pd
 import psutil
 import pytest
 
-from nard.chapters import CHAPTERS, Chapter
 from nard.experiments.pages import chapter_page, report_parts, reproduction_page
 from nard.experiments.running import key_of, run_chapter
 from nard.files import read_json, read_tsv, write_tsv
+from nard.project.chapters import CHAPTERS, Chapter
 
 LIMITS = {"seconds": 120, "gigabytes": 0.8}
 
@@ -112,7 +112,7 @@ def test_names_that_cannot_be_files_or_are_there_twice(tmp_path):
 
 KILLED = """
 import json, sys
-from nard.chapters import CHAPTERS, Chapter
+from nard.project.chapters import CHAPTERS, Chapter
 from nard.experiments.running import run_chapter
 CHAPTERS["made_up"] = Chapter("Made up", "made_up_chapter")
 run_chapter("made_up", json.loads(sys.argv[1]), sys.argv[2])

@@ -3,8 +3,8 @@
 import pytest
 from stand_ins import records, settings, write_tcga
 
-from nard.chapters import chapter_figures
 from nard.experiments import tcga
+from nard.project.chapters import chapter_figures
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ from nard.data.pathways import read_pathways
 from nard.data.tables import folder_files
 from nard.errors import DataError
 from nard.project import provenance
-from nard.chapters import CHAPTERS, chapter_figures
+from nard.project.chapters import CHAPTERS, chapter_figures
 from nard.figures.catalogue import CATALOGUE, figures_of, pathway_slugs
 from nard.files import read_json
 from nard.fits.failures import failure_lines
