@@ -113,7 +113,7 @@ def test_plot_draws_what_the_workflow_draws(finished, tmp_path, cohort, names):
     command = [sys.executable, "-m", "nard", "plot", str(tmp_path / "fit"), "--format", "png"]
     subprocess.run(command, env=environment(), check=True, capture_output=True, timeout=120)
     figures = tmp_path / "fit" / "figures"
-    assert {path.stem for path in figures.iterdir()} == {*names, "trace"}
+    assert {path.stem for path in figures.iterdir()} == {*names, "trace", "trust"}
     for name in names:
         assert (figures / f"{name}.png").read_bytes() == (
             finished / "results" / "figures" / f"{name}_{cohort}.png"
