@@ -25,4 +25,7 @@ if __name__ == "__main__":
             log.info("chosen: %s, found: %s", summary["tuned"], summary["found"])
         if failed:
             write_model(Unfitted(failed), *described)
+            # A chain that ended in an error would end there again.
+            for chain in folder.glob("chain*.npz"):
+                chain.unlink()
             log.warning("not fitted: %s", failure_text(failed))

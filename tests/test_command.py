@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import yaml
 from cohorts import N, raw_tables, write
 
 import nard
+from nard.baselines import CAPME
 from nard.command import main
-from nard.files import read_tsv
+from nard.errors import FitError
+from nard.files import read_json, read_tsv, write_json
 from nard.fits.fitting import FIT_FILES
 from nard.project.config import load_config, schema
 from nard.project.patterns import files_by_cohort
@@ -401,6 +404,24 @@ def test_compare_with_the_truth(demo, capsys):
     assert rows["associations"]["fdr"] < 0.3
 
 
+def test_compare_a_fit_that_there_is_not(demo, tmp_path, capsys):
+    folder = tmp_path / "own"
+    shutil.copytree(demo / "fit", folder)
+    failed = {"code": "singular matrix", "message": "of rank 3"}
+    write_json({**read_json(folder / "fit.json"), "failed": failed}, folder / "fit.json")
+    err = said(capsys, "compare", demo / "fit", folder, code=1).err
+    assert f"{folder}: this method could not be fitted: singular matrix: of rank 3" in err
+
+
+def test_fit_that_cannot_be_says_why(tables, tmp_path, capsys, monkeypatch):
+    def give_up(self, X, Y):
+        raise FitError("its posterior is improper.")
+
+    monkeypatch.setattr(CAPME, "_estimate", give_up)
+    err = said(capsys, "fit", *tables, "-o", tmp_path / "out", "--method", "capme", code=1).err
+    assert "capme cannot be fitted to these data: its posterior is improper." in err
+
+
 def test_compare_what_is_no_fit(demo, tmp_path, capsys):
     err = said(capsys, "compare", demo / "fit", tmp_path, code=1).err
     assert f"{tmp_path}: no associations.tsv in this folder" in err
@@ -412,7 +433,9 @@ def test_compare_what_is_no_fit(demo, tmp_path, capsys):
 def test_plot(demo, capsys):
     written = json.loads(said(capsys, "plot", demo / "fit", "--format", "png", "svg", "--json").out)["figures"]
     names = {Path(path).name for path in written}
-    assert names == {f"{name}.{kind}" for name in ("network", "associations", "trace") for kind in ("png", "svg")}
+    assert names == {
+        f"{name}.{kind}" for name in ("network", "associations", "trace", "trust") for kind in ("png", "svg")
+    }
     assert all(Path(path).stat().st_size > 5000 for path in written)
     network = (demo / "fit" / "figures" / "network.svg").read_text()
     # The stamp of the simulated data is drawn as shapes of letters, with its text as a comment.

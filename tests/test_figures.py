@@ -114,7 +114,7 @@ def lam_table() -> pd.DataFrame:
     return pd.DataFrame({"lam": lam, "score": -((np.log(lam) + 2.5) ** 2), "standard_error": 0.3})
 
 
-def tests_of(count, selected) -> pd.DataFrame:
+def pvalues_of(count, selected) -> pd.DataFrame:
     """p-values of nothing, evenly spread, and of what is selected."""
     values = np.concatenate([np.full(selected, 1e-6), (np.arange(count - selected) + 0.5) / (count - selected)])
     return pd.DataFrame({"pvalue": values, "selected": np.arange(count) < selected})
@@ -128,7 +128,7 @@ CHECKS = [
 
 
 def trusted(count=2000, selected=60, checks=CHECKS, title="Trust", note=NOTE):
-    tables = {"associations": tests_of(count, selected), "edges": tests_of(count, 0)}
+    tables = {"associations": pvalues_of(count, selected), "edges": pvalues_of(count, 0)}
     warnings = ["λ = 0.0123 is the smallest that was tried; " * 4 for _, _, _, fine in checks if not fine]
     return plot_trust(tables, checks, warnings, title=title, note=note)
 
@@ -386,7 +386,7 @@ def test_p_values_are_counted_and_what_is_not_fine_is_marked():
     assert says(figure, "selected (60)")
     assert says(figure, "! 0.0123, of 0.58 to 0.0123 fine: within what was tried")
     assert not says(figure, "! 114")
-    untested = plot_trust({"edges": tests_of(5, 0).assign(pvalue=np.nan)}, CHECKS, [], title="Trust")
+    untested = plot_trust({"edges": pvalues_of(5, 0).assign(pvalue=np.nan)}, CHECKS, [], title="Trust")
     assert says(untested, "there are no tests")
     assert says(plot_trust({"associations": "too many"}, CHECKS, [], title="Trust"), "too many")
 

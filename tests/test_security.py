@@ -399,7 +399,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
     results = CohortResults(
         summary, fit, {"r2": 0.1, "log_likelihood": -1.0}, pd.DataFrame(associations), pd.DataFrame(edges), nodes
     )
-    row = {"cohort": bad, "method": "sequential", "converged": True}
+    row = {"cohort": bad, "method": "sequential", "converged": True, "remark": bad}
     tables = {"cohorts": pd.DataFrame({"cohort": [bad]}), "methods": pd.DataFrame([row])}
     config = {**validated({"cohorts": {"A": {"source": "simulated"}}}), "mirror": SECRET, "title": bad}
     seconds, methods = {(bad, "sequential"): 1.0}, MethodsSection([f"We measured {bad}."], [bad])

@@ -148,6 +148,7 @@ def _about(options, folder: Path | None) -> dict:
     if folder is not None:
         account = read_json(folder / "summary.json")
         about |= {key: account[key] for key in (("kind", "simulated") if options.name else about)}
+        about["notes"] = account.get("notes", [])
     return about
 
 

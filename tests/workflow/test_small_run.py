@@ -116,7 +116,7 @@ def test_plot_draws_what_the_workflow_draws(finished, tmp_path, cohort, names):
     plot = [sys.executable, "-m", "nard", "plot", str(tmp_path / "fit"), "--format", "png"]
     subprocess.run(plot, env=environment(), check=True, capture_output=True, timeout=120)
     figures = tmp_path / "fit" / "figures"
-    assert {path.stem for path in figures.iterdir()} == {*names, "trace"}
+    assert {path.stem for path in figures.iterdir()} == {*names, "trace", "trust"}
     for name in names:
         assert (figures / f"{name}.png").read_bytes() == (
             finished / "results" / "figures" / f"{name}_{cohort}.png"
