@@ -415,7 +415,7 @@ def test_paragraph_of_a_cohort(n_found):
     fit = {"fdr": 0.05, "diagnostics": {"converged": n_found != 1}, "found": found}
     # The first three pairs lie within a pathway, the others do not.
     pathways = {f"{side}{i}": "A" if i < 3 else side for i in range(6) for side in "GP"}
-    nodes = pd.DataFrame({"id": pathways.keys(), "pathway": pathways.values()})
+    nodes = pd.DataFrame({"id": pathways.keys(), "label": pathways.keys(), "pathways": pathways.values()})
     held_out_r2 = {"r2": -0.1 if n_found == 0 else 0.123}
     text = cohort_paragraph(summary(simulated=True), fit, held_out_r2, associations, edges, nodes)
     assert "338 simulated samples with 73 genes and 76 proteins" in text

@@ -365,7 +365,8 @@ def test_pathway_map_shows_percentages():
     figure = plot_pathway_map(table, title="Map")
     assert {"12.3", "−2.0", "0.0"} <= set(texts(figure))
     assert "nan" not in texts(figure)
-    assert says(figure, "hatched: not available")
+    assert says(figure, "n/a: none of the pathway's genes")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["12.3", "n/a"]
     panels = [ax.collections[0] for ax in figure.axes[:2]]
     assert panels[0].get_array().mask.ravel().tolist() == [False, True]
     colours = panels[1].to_rgba(panels[1].get_array())

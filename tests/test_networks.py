@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nard.data.antibodies import read_antibodies
 from nard.data.groups import coloured, pathway_groups
 from nard.data.pathways import OTHER, read_pathways
 from nard.export.cx2 import cx2_text
@@ -36,7 +37,7 @@ def hostile(tmp_path_factory):
     shared = rng.standard_normal((n, 1))
     Y = pd.DataFrame(2 * X.to_numpy() + rng.standard_normal((n, m)) + shared, columns=HOSTILE)
     pathways = read_pathways()
-    groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
+    groups = coloured(pathway_groups(X, Y, pathways, read_antibodies()), [*pathways.names, OTHER])
     folder = tmp_path_factory.mktemp("hostile")
     model = fitted_model("sequential", SETTINGS, 1, X, Y, groups, folder)
     paths = fit_paths(folder)

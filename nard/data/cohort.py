@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,16 @@ from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, st
 from nard.data.expressions import rows_where
 from nard.data.features import choose_features, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient
+from nard.data.names import (
+    antibody_key,
+    antibody_name,
+    barcode,
+    gene_key,
+    gene_name,
+    is_barcode,
+    nearest,
+    patient,
+)
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import read_frame
@@ -25,6 +34,7 @@ __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
+_RANGE = ("lowest", "median", "highest")
 _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 
 
@@ -32,13 +42,16 @@ _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 class Prepared:
     """X and Y of one cohort (samples × features), the account of their preparation, and correlations with age.
 
-    ``age`` has no rows where there are no ages.
+    ``age`` has no rows where there are no ages. ``labels`` maps, for each side, names of features to the spelling of
+    their file, where that is another. ``ages`` are the range of ages of an aging cohort, and whether it was adjusted.
     """
 
     X: pd.DataFrame
     Y: pd.DataFrame
     ledger: Ledger
     age: pd.DataFrame
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: {"inputs": {}, "outputs": {}})
+    ages: Mapping | None = None
 
 
 def read_omics(inputs: str, outputs: str, orientation: str, pathways: Pathways) -> tuple[Table, Table]:
@@ -57,14 +70,16 @@ def prepare_omics(
     """X (genes) and Y (proteins) of the samples that have both."""
     ledger = Ledger()
     asked = {
-        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key),
-        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key),
+        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key, gene_name),
+        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key, antibody_name),
     }
-    sides, wanted = {}, {}
-    for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
+    sides, wanted, labels = {}, {}, {}
+    for (side, (names, key, readable)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
         spelling, wanted[side] = spelt(table, names, key)
-        sides[side] = one_spelling(_of_cancer(table, cancer, side, files[side], ledger), spelling, side, ledger)
+        values = _of_cancer(table, cancer, side, files[side], ledger)
+        sides[side], old = one_spelling(values, spelling, side, ledger)
+        labels[side] = {name: readable(spelt_so) for name, spelt_so in old.items() if spelt_so != name}
     sides["inputs"], sides["outputs"] = match_samples(
         sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
     )
@@ -79,7 +94,7 @@ def prepare_omics(
         if isinstance(wanted[side], int):
             sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
             sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
-    return _finished(sides, covariates, options, files, ledger)
+    return replace(_finished(sides, covariates, options, files, ledger), labels=labels)
 
 
 def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Mapping) -> Prepared:
@@ -137,7 +152,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     for side in sides:
         sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
         sides[side] = tamed(sides[side], options["outliers"], side, ledger)
-    correlations = pd.DataFrame(columns=_AGE_COLUMNS)
+    correlations, ages = pd.DataFrame(columns=_AGE_COLUMNS), None
     if age is not None:
         age = age.loc[sides["inputs"].index]
         if (age == age.iloc[0]).all():
@@ -145,6 +160,11 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
                 f"{files['inputs']}: everybody has the same {settings['age']}, {age.iloc[0]:g}, so that nothing "
                 "correlates with it.\n  to fix: another column as `age`, or another `filter`"
             )
+        ages = {
+            "column": settings["age"],
+            **{name: float(value) for name, value in zip(_RANGE, (age.min(), age.median(), age.max()), strict=True)},
+            "adjusted": settings["age"] in options["adjust"],
+        }
         correlations = _age_correlations(sides, age, settings["age_fdr"])
         for side in sides:
             rows = correlations[(correlations["side"] == side) & ~correlations["kept"]]
@@ -165,7 +185,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
             )
         if options["standardise"]:
             sides[side] = standardised(sides[side])
-    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations)
+    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations, ages=ages)
 
 
 def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: Ledger) -> pd.DataFrame:

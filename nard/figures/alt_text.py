@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nard.figures.words import NAMES, listed, signed
+from nard.figures.words import NAMES, labelled, listed, signed
 from nard.fits.methods import find_method
 
 __all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace"]
@@ -22,7 +22,8 @@ def network(cohort) -> str:
     if not len(edges):
         return f"{start}."
     by_strength = edges.sort_values("partial_correlation", key=abs, ascending=False, kind="stable").head(_STRONGEST)
-    strongest = listed(f"{r.source} – {r.target} ({signed(r.partial_correlation)})" for r in by_strength.itertuples())
+    named = labelled(by_strength, cohort.nodes).itertuples()
+    strongest = listed(f"{r.source} – {r.target} ({signed(r.partial_correlation)})" for r in named)
     hub = cohort.nodes.loc[cohort.nodes["degree"].idxmax()]
     positive = int((edges["partial_correlation"] > 0).sum())
     return (
@@ -38,7 +39,8 @@ def associations(cohort) -> str:
     if not len(rows):
         return f"{start}."
     by_strength = rows.sort_values("weight", key=abs, ascending=False, kind="stable").head(_STRONGEST)
-    strongest = listed(f"{r.feature} → {r.target} ({signed(r.weight)})" for r in by_strength.itertuples())
+    named = labelled(by_strength, cohort.nodes).itertuples()
+    strongest = listed(f"{r.feature} → {r.target} ({signed(r.weight)})" for r in named)
     return f"{start}, {int((rows['weight'] > 0).sum())} of them positive. The strongest: {strongest}."
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from nard.data.antibodies import read_antibodies
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
@@ -53,6 +54,7 @@ def checked_cohort(
         "n_samples": len(prepared.X),
         "n_inputs": prepared.X.shape[1],
         "n_outputs": prepared.Y.shape[1],
+        **({"ages": prepared.ages} if prepared.ages else {}),
         **prepared.ledger.summary(),
         "advice": list(_advice(prepared, settings)),
     }
@@ -63,6 +65,7 @@ def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
     """The accounts of a config file's cohorts, the errors, and the cohorts whose files the workflow has yet to make."""
     config = load_config(path)
     pathways = read_pathways(config["pathways"], config["use_pathways"])
+    read_antibodies(config["antibodies"])
     accounts, errors, later = [], [], []
     for cohort in config["cohorts"]:
         settings = cohort_settings(config, cohort)

@@ -164,6 +164,7 @@ def _cautions(fits: Sequence[NardFit]) -> list[str]:
 
 def _surest(cohort: CohortResults) -> list[dict]:
     naming = [name for name in ("own", "probability", "stand_ins") if name in cohort.associations]
+    labels = dict(zip(cohort.nodes["id"], cohort.nodes["label"], strict=True))
     shown = {
         "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", *naming]),
         "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue"]),
@@ -171,10 +172,18 @@ def _surest(cohort: CohortResults) -> list[dict]:
     parts = []
     for what, (table, columns) in shown.items():
         rows = table.loc[table["selected"], columns].head(_STRONGEST)
+        for end in ("source", "target"):
+            if end in rows:
+                rows[end] = [_with_key(labels.get(name, name), name) for name in rows[end]]
         if "stand_ins" in rows:
             rows = rows.assign(own=rows["own"].map({True: "own"}).fillna(""), stand_ins=rows["stand_ins"].map(_few))
         parts.append({"title": f"{cohort.title}: surest {what} (at most {_STRONGEST})", "table": _table(rows)})
     return parts
+
+
+def _with_key(label: str, name: str) -> str:
+    """The spelling of the file, and after it the name in the tables."""
+    return name if label == name else f"{label} ({name})"
 
 
 def _few(stand_ins: str) -> str:

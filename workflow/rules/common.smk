@@ -22,6 +22,7 @@ from nard.project.config import (
     validated,
     without_secrets,
 )
+from nard.data.antibodies import read_antibodies
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
@@ -47,6 +48,7 @@ def checked(config, files):
             read_yaml(path)
         config = validated(config, ", ".join(map(str, files)) or "config")
         read_pathways(config["pathways"], config["use_pathways"])
+        read_antibodies(config["antibodies"])
     except DataError as error:
         raise WorkflowError(str(error))
     return config

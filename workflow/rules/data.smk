@@ -112,6 +112,7 @@ rule prepare:
         files=named_files,
         pathways=config["pathways"],
         use_pathways=config["use_pathways"],
+        antibodies=config["antibodies"],
     message:
         "Checking the files of {wildcards.cohort} and preparing X and Y"
     script:
