@@ -400,6 +400,23 @@ def test_simulated_data_are_always_called_so():
     assert origin([summary(), summary("OV", True)]) == "SIMULATED DATA in OV – 2 cohorts"
 
 
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
+    ages = {"column": "age", "lowest": 20.0, "median": 42.5, "highest": 79.0, "adjusted": adjusted}
+    nodes = pd.DataFrame({"id": ["APS1", "B"], "label": ["A_pS1", "B"], "pathways": ["x", "x"]})
+    edges = pd.DataFrame({"source": ["APS1"], "target": ["B"], "partial_correlation": [0.3], "selected": [True]})
+    associations = pd.DataFrame({"feature": ["G"], "target": ["APS1"], "weight": [0.5], "selected": [True]})
+    fit = {"fdr": 0.05, "diagnostics": {}, "found": {"features": 1, "associations": 1, "edges": 1}}
+    about = summary(kind="aging") | {"ages": ages}
+    text = cohort_paragraph(about, fit, {"r2": 0.1}, associations, edges, nodes)
+    assert "runs from 20 to 79 with a median of 42.5" in text
+    assert ("all features were adjusted for it" in text) == adjusted
+    assert ("only because both go with age" in text) != adjusted
+    assert "G → A_pS1 (+0.50)" in text
+    assert "A_pS1 – B (+0.30)" in text
+    assert "within a block 100.0%" in text
+
+
 @pytest.mark.parametrize("n_found", [0, 1, 5])
 def test_paragraph_of_a_cohort(n_found):
     associations = pd.DataFrame(

@@ -4,7 +4,8 @@ import re
 
 import pandas as pd
 import pytest
-from cohorts import write
+import yaml
+from cohorts import raw_tables, settings_of, write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from nard.data.groups import feature_groups, own_genes, pathway_groups
 from nard.data.names import antibody_key, antibody_name, gene_key
 from nard.data.pathways import OTHER, read_pathways
 from nard.errors import DataError
+from nard.project.check import check_config, prepare_cohort
 
 SHIPPED = read_antibodies().table
 PATHWAYS = read_pathways()
@@ -193,3 +195,26 @@ def test_groups_have_the_spelling_of_the_file():
     X, Y = pd.DataFrame(columns=["MRE11A", "AKT1"]), pd.DataFrame(columns=["AKTPS473", "HER2"])
     table = feature_groups(X, Y, {"kind": "omics"}, PATHWAYS, read_antibodies(), labels).set_index("name")
     assert table["label"].to_dict() == {"MRE11A": "MRE11", "AKT1": "AKT1", "AKTPS473": "Akt_pS473", "HER2": "HER2"}
+
+
+def test_a_cohort_keeps_the_spelling_of_its_files(tmp_path):
+    mrna, rppa = raw_tables()
+    mrna = mrna.rename(index={"MRE11A": "MRE11|4361", "AKT1": "AKT1|207"})
+    rppa = rppa.rename(index={"AKTPS473": "Akt_pS473-R-V", "BAX": "Bax-R-V"})
+    paths = [write(table, tmp_path / f"{name}.tsv") for name, table in (("mrna", mrna), ("rppa", rppa))]
+    settings, files = settings_of(*paths)
+    prepared = prepare_cohort(settings, files, PATHWAYS)
+    table = feature_groups(prepared.X, prepared.Y, settings, PATHWAYS, read_antibodies(), prepared.labels)
+    assert {"MRE11A", "AKT1", "AKTPS473", "BAX", "PCNA"} <= set(table["name"])
+    labels = {side: dict(zip(rows["name"], rows["label"], strict=True)) for side, rows in table.groupby("side")}
+    assert {name: labels["outputs"][name] for name in ("AKTPS473", "PCNA")} == {"AKTPS473": "Akt_pS473", "PCNA": "PCNA"}
+    assert labels["outputs"]["BAX"] == "Bax"
+    assert (labels["inputs"]["MRE11A"], labels["inputs"]["AKT1"]) == ("MRE11", "AKT1")
+
+
+def test_the_check_reads_own_antibodies(tmp_path):
+    (tmp_path / "mine.tsv").write_text("antibody\tsymbol\nA\tG\n")
+    config = {"antibodies": str(tmp_path / "mine.tsv"), "cohorts": {"A": {"source": "simulated"}}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    with pytest.raises(DataError, match=r"mine.tsv: no column 'gene'"):
+        check_config(str(tmp_path / "config.yaml"))

@@ -89,6 +89,7 @@ rule download:
 rule prepare:
     input:
         unpack(raw_files),
+        antibodies=config["antibodies"] or [],
     output:
         X="results/{cohort}/data/X.tsv.gz",
         Y="results/{cohort}/data/Y.tsv.gz",
