@@ -1,6 +1,5 @@
 """How well a method predicts samples that it has not seen, and what share of that the pathway's own genes have."""
 
-import numpy as np
 import pandas as pd
 
 from nard.data.groups import own_inputs
@@ -20,16 +19,13 @@ if __name__ == "__main__":
         method = snakemake.params.method
         tuned = read_json(snakemake.input.fit)["tuned"]
         fixed = {**tuned, **find_method(method).predicting, **own_pairs(method, groups)}
-        sides = own_inputs(groups, list(X), list(Y))
         likelihood, r2, shares = held_out(
             lambda: make_model(method, snakemake.params.fit, snakemake.params.seed, **fixed),
             X,
             Y,
-            sides,
+            own_inputs(groups, list(X), list(Y)),
             snakemake.params.seed,
         )
-        # Inputs that are not there explain nothing, which is not to be taken for a result.
-        shares[~sides.any(axis=2)] = np.nan
         table = pd.DataFrame({"target": Y.columns, "r2": r2, "own": shares[:, 0], "other": shares[:, 1]})
         write_tsv(table, snakemake.output.table)
         write_json({"log_likelihood": float(likelihood), "r2": float(r2.mean())}, snakemake.output.summary)

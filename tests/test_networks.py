@@ -13,6 +13,7 @@ from nard.data.pathways import OTHER, read_pathways
 from nard.export.cx2 import cx2_text
 from nard.export.graphs import findings_graph, readable_as_xml
 from nard.fits.fitting import fit_paths, fitted_model, write_model
+from nard.fits.results import node_table, placed_graph
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -59,6 +60,19 @@ def test_graphml_stays_well_formed(hostile):
     shown = {r"bell\x07\x1b" if name.startswith("bell") else name for name in HOSTILE}
     assert labels == shown
     assert len(graph) == 2 * len(HOSTILE)
+
+
+def test_labels_are_those_of_the_file():
+    groups = pathway_groups(["MRE11A"], ["MRE11", "AKTPS473"], read_pathways(), read_antibodies())
+    spelt = {"MRE11A": "MRE11", "MRE11": "Mre11", "AKTPS473": "Akt_pS473"}
+    groups = coloured(groups, groups["pathway"]).assign(label=groups["name"].map(spelt))
+    pair = {"selected": [True], "qvalue": [0.01]}
+    edges = pd.DataFrame({"source": ["MRE11"], "target": ["AKTPS473"], "partial_correlation": [0.3], **pair})
+    associations = pd.DataFrame({"feature": ["MRE11A"], "target": ["MRE11"], "weight": [0.5], **pair})
+    nodes = node_table(groups, edges)
+    assert dict(zip(nodes["id"], nodes["label"], strict=True)) == {"MRE11": "Mre11", "AKTPS473": "Akt_pS473"}
+    graph = placed_graph(nodes, groups, edges, associations)
+    assert dict(graph.nodes(data="label")) == spelt
 
 
 def test_names_are_left_as_they_are(hostile):

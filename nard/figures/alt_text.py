@@ -67,9 +67,10 @@ def shared(table: pd.DataFrame) -> str:
 def pathway_map(table: pd.DataFrame) -> str:
     means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable")
     best, worst = means.iloc[-1], means.iloc[0]
+    own = f", {best['own']:.0%} by the pathway's own genes" if pd.notna(best["own"]) else ""
     return (
         f"Heat maps of pathways against {_counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
-        f"variance in {best.name} ({best['r2']:.0%} on average, {best['own']:.0%} by the pathway's own genes) and "
+        f"variance in {best.name} ({best['r2']:.0%} on average{own}) and "
         f"least in {worst.name} ({worst['r2']:.0%})."
     )
 

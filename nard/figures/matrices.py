@@ -52,7 +52,7 @@ def numbers(ax, values, texts, top, missing=""):
             ax.text(column + 0.5, row + 0.5, texts[row][column], ha="center", va="center", **font)
         elif missing:
             ground = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-            font = {"size": LABEL_SIZE, "color": MUTED, "bbox": ground}
+            font = {"size": LABEL_SIZE, "color": "#555555", "bbox": ground}
             ax.text(column + 0.5, row + 0.5, missing, ha="center", va="center", **font)
     return mesh
 

@@ -26,8 +26,6 @@ OUTPUTS = [*HOSTILE, "AKTPS473", "BAX", "BCL2", "a:b;{{ 7 * 7 }}", "P53", "GSK3A
 # Some have the name of an output, that of the one that a cohort lacks included.
 INPUTS = ["AKT1", "BAX", "BCL2", "<b>GENE</b>", "TP53", OUTPUTS[-1]]
 PATHWAYS = ["Apoptosis", "<i>RTK</i>", "other"]
-# As their file spells them.
-LABELS = {}
 
 
 def groups_of(inputs, outputs):
@@ -37,7 +35,7 @@ def groups_of(inputs, outputs):
     for side, names, everybody, kind in (("inputs", inputs, INPUTS, "mRNA"), ("outputs", outputs, OUTPUTS, "total")):
         for name in names:
             pathway = PATHWAYS[everybody.index(name) * len(PATHWAYS) // len(everybody)]
-            rows.append((side, name, LABELS.get(name, name), kind, pathway, f"{pathway};EMT", "TP53", colours[pathway]))
+            rows.append((side, name, name, kind, pathway, f"{pathway};EMT", "TP53", colours[pathway]))
     return pd.DataFrame(rows, columns=["side", "name", "label", "kind", "pathway", "pathways", "genes", "colour"])
 
 
