@@ -148,6 +148,7 @@ def _duration(seconds: float) -> str:
 def _example():
     """The findings of a small simulated cohort, as the workflow writes them: nodes and edges."""
     from nard import NARD
+    from nard.data.antibodies import read_antibodies
     from nard.data.cohort import prepare_omics
     from nard.data.groups import coloured, own_genes, pathway_groups
     from nard.data.pathways import read_pathways
@@ -160,7 +161,7 @@ def _example():
     tables = tuple(Table(made[side].T, "simulated", ()) for side in ("inputs", "outputs"))
     options = {key: child.get("default") for key, child in schema()["$defs"]["preprocessing"]["properties"].items()}
     prepared = prepare_omics(tables, dict.fromkeys(made, "simulated"), pathways, options)
-    groups = pathway_groups(prepared.X.columns, prepared.Y.columns, pathways)
+    groups = pathway_groups(prepared.X.columns, prepared.Y.columns, pathways, read_antibodies())
     model = NARD(lam=_EXAMPLE["lam"], own=own_genes(groups), random_state=0)
     edges = model.fit(prepared.X, prepared.Y).edges()
     return node_table(coloured(groups, pathways.names), edges), edges

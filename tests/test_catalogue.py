@@ -29,7 +29,10 @@ def names(**changes):
 
 def test_what_a_run_has():
     common = ["upset_associations", "upset_edges", "upset_Cell_cycle", "upset_PI3K_AKT", "pathway_map", "crosstalk"]
-    of_age = ["phenotype_network_MY_AGE", "lam_path_MY_AGE", "trace_MY_AGE", "trust_MY_AGE"]
+    of_age = [
+        *("phenotype_network_MY_AGE", "phenotype_associations_MY_AGE"),
+        *("lam_path_MY_AGE", "trace_MY_AGE", "trust_MY_AGE"),
+    ]
     of_ov = ["network_OV", "associations_OV", "lam_path_OV", "trace_OV", "trust_OV"]
     assert sorted(names()) == sorted([*of_ov, *of_age, *common, "jaccard"])
     aging = {"MY_AGE": CONFIG["cohorts"]["MY_AGE"]}
@@ -38,7 +41,7 @@ def test_what_a_run_has():
     assert not [name for name in names(fit={**CONFIG["fit"], "lam": 0.1}) if name.startswith("lam_path")]
     # A baseline tests nothing, and neither chooses λ for the network nor leaves a trace of J.
     baseline = names(methods=["capme"], reference="capme")
-    assert sorted(baseline) == sorted(["network_OV", "associations_OV", "phenotype_network_MY_AGE", *common])
+    assert sorted(baseline) == sorted(["network_OV", "associations_OV", *of_age[:2], *common])
 
 
 def test_files_are_those_of_the_fits_that_are_shown():
@@ -112,12 +115,12 @@ def test_a_figure_is_drawn_from_its_files(tmp_path):
 
 GROUPS = pd.DataFrame(
     [
-        ("inputs", "G", "left", "#000001"),
-        ("outputs", "a", "left", "#000001"),
-        ("outputs", "b", "left", "#000001"),
-        ("outputs", "c", "right", "#000002"),
+        ("inputs", "G", "left", "left", "#000001"),
+        ("outputs", "a", "left", "left;core", "#000001"),
+        ("outputs", "b", "left", "left", "#000001"),
+        ("outputs", "c", "right", "right;core", "#000002"),
     ],
-    columns=["side", "name", "pathway", "colour"],
+    columns=["side", "name", "pathway", "pathways", "colour"],
 )
 
 
@@ -142,3 +145,11 @@ def test_an_association_is_of_the_pathway_of_its_protein():
     contents, group, _ = shared_findings(tables, [GROUPS], "associations", "right")
     assert contents == {"X": {("G", "c")}, "Y": set()}
     assert group == {("G", "a"): "left", ("G", "c"): "right"}
+
+
+def test_a_protein_counts_in_the_figure_of_each_of_its_pathways():
+    tables = {"X": findings("feature", [("G", "a"), ("G", "b"), ("G", "c")])}
+    contents, group, colours = shared_findings(tables, [GROUPS], "associations", "core")
+    assert contents == {"X": {("G", "a"), ("G", "c")}}
+    assert {group[pair] for pair in contents["X"]} == {"core"}
+    assert "core" in colours

@@ -209,9 +209,10 @@ def test_shares_add_up_to_the_explained_covariance(seed, n_groups):
     fitted = X @ W.T
     for i in range(m):
         for g in range(n_groups):
-            part = sum(W[i, j] * X[:, j] for j in range(d) if labels[i, j] == g) + np.zeros(len(X))
-            assert shares[i, g] == pytest.approx((Y[:, i] * part).sum() / (Y[:, i] ** 2).sum())
-        assert shares[i].sum() == pytest.approx(np.cov(Y[:, i], fitted[:, i])[0, 1] / np.var(Y[:, i], ddof=1))
+            part = [W[i, j] * X[:, j] for j in range(d) if labels[i, j] == g]
+            expected = (Y[:, i] * sum(part)).sum() / (Y[:, i] ** 2).sum() if part else np.nan
+            assert shares[i, g] == pytest.approx(expected, nan_ok=True)
+        assert np.nansum(shares[i]) == pytest.approx(np.cov(Y[:, i], fitted[:, i])[0, 1] / np.var(Y[:, i], ddof=1))
 
 
 def test_shares_of_least_squares_are_its_r_squared():
@@ -220,7 +221,8 @@ def test_shares_of_least_squares_are_its_r_squared():
     everything = np.ones((4, 1, 6), dtype=bool)
     r2 = 1 - ((Y - X @ W.T) ** 2).sum(axis=0) / (Y**2).sum(axis=0)
     np.testing.assert_allclose(explained_by(W, X, Y, everything)[:, 0], r2)
-    np.testing.assert_allclose(explained_by(W, X, Y, ~everything), 0)
+    # Inputs that are not there explain nothing, which is no result.
+    assert np.isnan(explained_by(W, X, Y, ~everything)).all()
 
 
 class Ridge:
@@ -415,6 +417,23 @@ def test_simulated_data_are_always_called_so():
     assert origin([summary(), summary("OV", True)]) == "SIMULATED DATA in OV – 2 cohorts"
 
 
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
+    ages = {"column": "age", "lowest": 20.0, "median": 42.5, "highest": 79.0, "adjusted": adjusted}
+    nodes = pd.DataFrame({"id": ["APS1", "B"], "label": ["A_pS1", "B"], "pathways": ["x", "x"]})
+    edges = pd.DataFrame({"source": ["APS1"], "target": ["B"], "partial_correlation": [0.3], "selected": [True]})
+    associations = pd.DataFrame({"feature": ["G"], "target": ["APS1"], "weight": [0.5], "selected": [True]})
+    fit = {"fdr": 0.05, "diagnostics": {}, "found": {"features": 1, "associations": 1, "edges": 1}}
+    about = summary(kind="aging") | {"ages": ages}
+    text = cohort_paragraph(about, fit, {"r2": 0.1}, associations, edges, nodes)
+    assert "runs from 20 to 79 with a median of 42.5" in text
+    assert ("all features were adjusted for it" in text) == adjusted
+    assert ("only because both go with age" in text) != adjusted
+    assert "G → A_pS1 (+0.50)" in text
+    assert "A_pS1 – B (+0.30)" in text
+    assert "within a block 100.0%" in text
+
+
 @pytest.mark.parametrize("n_found", [0, 1, 5])
 def test_paragraph_of_a_cohort(n_found):
     associations = pd.DataFrame(
@@ -430,7 +449,7 @@ def test_paragraph_of_a_cohort(n_found):
     fit = {"fdr": 0.05, "diagnostics": {"converged": n_found != 1}, "found": found}
     # The first three pairs lie within a pathway, the others do not.
     pathways = {f"{side}{i}": "A" if i < 3 else side for i in range(6) for side in "GP"}
-    nodes = pd.DataFrame({"id": pathways.keys(), "pathway": pathways.values()})
+    nodes = pd.DataFrame({"id": pathways.keys(), "label": pathways.keys(), "pathways": pathways.values()})
     held_out_r2 = {"r2": -0.1 if n_found == 0 else 0.123}
     text = cohort_paragraph(summary(simulated=True), fit, held_out_r2, associations, edges, nodes)
     assert "338 simulated samples with 73 genes and 76 proteins" in text

@@ -14,6 +14,9 @@ from matplotlib.text import Text
 from numpydoc.validate import validate
 
 import nard.figures
+from nard.data.antibodies import read_antibodies
+from nard.data.groups import block_groups, coloured, pathway_groups
+from nard.data.pathways import read_pathways
 from nard.export.layouts import circular_layout
 from nard.figures import (
     house_style,
@@ -30,6 +33,8 @@ from nard.figures import (
     save_figure,
     stamp,
 )
+from nard.figures.associations import draw_associations
+from nard.files import read_tsv, write_tsv
 from nard.palette import pathway_colours
 
 PATHWAYS = ["Apoptosis", "Cell-cycle", "DNA damage response", "EMT", "Hormone signaling (Breast)", "PI3K/AKT", "RTK"]
@@ -430,7 +435,8 @@ def test_pathway_map_shows_percentages():
     figure = plot_pathway_map(table, title="Map")
     assert {"12.3", "−2.0", "0.0"} <= set(texts(figure))
     assert "nan" not in texts(figure)
-    assert says(figure, "hatched: not available")
+    assert says(figure, "n/a: none of the pathway's genes")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["12.3", "n/a"]
     panels = [ax.collections[0] for ax in figure.axes[:2]]
     assert panels[0].get_array().mask.ravel().tolist() == [False, True]
     colours = panels[1].to_rgba(panels[1].get_array())
@@ -473,6 +479,44 @@ def test_own_genes_are_framed():
     frames = [patch.get_xy() for patch in figure.axes[0].patches if not patch.get_fill()]
     # Rows P0, P1, P2; columns G0, G0B, G1, UNKNOWN.
     assert frames == [(0, 0), (1, 0), (2, 1)]
+
+
+def written(tmp_path, groups):
+    """Groups as a figure gets them: read from their file."""
+    write_tsv(coloured(groups, groups["pathway"]), tmp_path / "groups.tsv")
+    return read_tsv(tmp_path / "groups.tsv")
+
+
+def test_associations_have_the_spelling_of_the_file(tmp_path):
+    groups = pathway_groups(["PDPK1", "PDK1", "TP53"], ["PDK1", "P53", "AKTPS473"], read_pathways(), read_antibodies())
+    groups["label"] = groups["label"].replace({"AKTPS473": "Akt_pS473", "TP53": "Tp53"})
+    pairs = [("PDPK1", "PDK1"), ("PDK1", "PDK1"), ("TP53", "P53"), ("TP53", "AKTPS473")]
+    found = pd.DataFrame(pairs, columns=["feature", "target"]).assign(weight=0.2, selected=True)
+    outputs = groups[groups["side"] == "outputs"].rename(columns={"name": "id"})
+    fit = {"title": "A", "kind": "omics", "method": "sequential", "fdr": 0.05, "simulated": False, "n_samples": 9}
+    nodes = coloured(outputs, groups["pathway"])
+    ax = draw_associations(fit, nodes, found, written(tmp_path, groups)).axes[0]
+    rows, columns = ([label.get_text() for label in axis.get_ticklabels()] for axis in (ax.yaxis, ax.xaxis))
+    assert sorted(rows) == ["Akt_pS473", "P53", "PDK1"]
+    assert sorted(columns) == ["PDK1", "PDPK1", "Tp53"]
+    # The antibody PDK1 sees the protein of PDPK1, and not that of the gene that bears its name.
+    frames = {patch.get_xy() for patch in ax.patches if not patch.get_fill()}
+    own = [("PDPK1", "PDK1"), ("Tp53", "P53")]
+    assert frames == {(columns.index(gene), rows.index(protein)) for gene, protein in own}
+
+
+def test_associations_of_phenotypes(tmp_path):
+    settings = {"molecular": {"Liver": ["alp", "ggt"]}, "macro": {"Body": ["bmi"], "Lung": ["fev"]}}
+    groups = block_groups(["alp", "ggt"], ["bmi", "fev"], settings)
+    pairs = [("alp", "fev", 0.3), ("ggt", "bmi", -0.2)]
+    found = pd.DataFrame(pairs, columns=["feature", "target", "weight"]).assign(selected=True)
+    nodes = coloured(groups[groups["side"] == "outputs"].rename(columns={"name": "id"}), groups["pathway"])
+    fit = {"title": "A", "kind": "aging", "method": "sequential", "fdr": 0.05, "simulated": False, "n_samples": 9}
+    figure = draw_associations(fit, nodes, found, written(tmp_path, groups))
+    assert says(figure, "all 2 associations (q ≤ 0.05) of 2 molecular phenotypes with 2 macro phenotypes")
+    assert {"Liver", "Body", "Lung"} <= set(texts(figure))
+    # No phenotype is another's own, so that there is no frame to explain.
+    assert not says(figure, "gene")
 
 
 def test_jaccard_is_averaged_over_cohorts():

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nard.data.antibodies import read_antibodies
 from nard.data.groups import own_inputs, pathway_groups
 from nard.data.pathways import Pathways
 from nard.files import atomic, read_json, read_tsv, write_json, write_npz, write_text, write_tsv
@@ -239,7 +240,9 @@ def test_features_of_any_name_go_through_the_files_of_a_fit(tmp_path, name):
     """Sodium is called NA in clinical chemistry, and antibodies are upper-cased."""
     X = pd.DataFrame(np.eye(3)[:, :2], ["s1", "s2", "s3"], [name, "K"])
     Y = pd.DataFrame(np.eye(3), ["s1", "s2", "s3"], [name, "P1", "P2"])
-    groups = pathway_groups(X, Y, Pathways(pd.DataFrame({"pathway": ["A"], "protein": ["P1"], "gene": ["K"]})))
+    groups = pathway_groups(
+        X, Y, Pathways(pd.DataFrame({"pathway": ["A"], "protein": ["P1"], "gene": ["K"]})), read_antibodies()
+    )
     for table, file in ((X, "X.tsv"), (Y, "Y.tsv")):
         write_tsv(table.rename_axis("sample"), tmp_path / file, index=True)
     write_tsv(groups, tmp_path / "groups.tsv")

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nard.data.antibodies import read_antibodies
 from nard.data.groups import coloured, pathway_groups
 from nard.data.pathways import OTHER, read_pathways
 from nard.export.cx2 import cx2_text
 from nard.export.graphs import findings_graph, readable_as_xml
 from nard.fits.fitting import fit_paths, fitted_model, write_model
+from nard.fits.results import node_table, placed_graph
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -36,7 +38,7 @@ def hostile(tmp_path_factory):
     shared = rng.standard_normal((n, 1))
     Y = pd.DataFrame(2 * X.to_numpy() + rng.standard_normal((n, m)) + shared, columns=HOSTILE)
     pathways = read_pathways()
-    groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
+    groups = coloured(pathway_groups(X, Y, pathways, read_antibodies()), [*pathways.names, OTHER])
     folder = tmp_path_factory.mktemp("hostile")
     model = fitted_model("sequential", SETTINGS, 1, X, Y, groups, folder)
     paths = fit_paths(folder)
@@ -58,6 +60,19 @@ def test_graphml_stays_well_formed(hostile):
     shown = {r"bell\x07\x1b" if name.startswith("bell") else name for name in HOSTILE}
     assert labels == shown
     assert len(graph) == 2 * len(HOSTILE)
+
+
+def test_labels_are_those_of_the_file():
+    groups = pathway_groups(["MRE11A"], ["MRE11", "AKTPS473"], read_pathways(), read_antibodies())
+    spelt = {"MRE11A": "MRE11", "MRE11": "Mre11", "AKTPS473": "Akt_pS473"}
+    groups = coloured(groups, groups["pathway"]).assign(label=groups["name"].map(spelt))
+    pair = {"selected": [True], "qvalue": [0.01]}
+    edges = pd.DataFrame({"source": ["MRE11"], "target": ["AKTPS473"], "partial_correlation": [0.3], **pair})
+    associations = pd.DataFrame({"feature": ["MRE11A"], "target": ["MRE11"], "weight": [0.5], **pair})
+    nodes = node_table(groups, edges)
+    assert dict(zip(nodes["id"], nodes["label"], strict=True)) == {"MRE11": "Mre11", "AKTPS473": "Akt_pS473"}
+    graph = placed_graph(nodes, groups, edges, associations)
+    assert dict(graph.nodes(data="label")) == spelt
 
 
 def test_names_are_left_as_they_are(hostile):

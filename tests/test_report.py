@@ -1,6 +1,7 @@
 """The report: names are text, figures say what they show, and it looks like the explorer."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.estimator.findings import caution_text
+from nard.figures.alt_text import pathway_map
 from nard.figures.catalogue import figures_of
 from nard.fits.comparison import agreement, jaccard_table
 from nard.fits.hidden import HiddenInput, hidden_inputs
@@ -18,6 +20,7 @@ from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.page import asset
 from nard.report.methods_section import MethodsSection
 from nard.report.page import CohortResults, FitNotes, report_page
+from nard.report.page import _surest as surest
 
 CONFIG = validated(
     {
@@ -103,6 +106,29 @@ def page(cohorts, tables, tmp_path_factory, request):
     methods = MethodsSection([f"We measured {HOSTILE[2]}."], [HOSTILE[1]])
     figures, seconds = list(map(str, files)), {("AAA", "sequential"): 1.0}
     return report_page(cohorts, tables, figures, source, config, seconds, methods, others=["OLD", HOSTILE[2]])
+
+
+def test_tables_have_the_spelling_of_the_file_and_the_key_beside_it(cohorts):
+    spelt = {"GSK3ALPHABETAPS21S9": "GSK3-alpha-beta_pS21_S9"}
+    cohort = replace(cohorts[0], nodes=cohorts[0].nodes.assign(label=cohorts[0].nodes["id"].replace(spelt)))
+    parts = {part["title"].split(" ")[2]: part["table"] for part in surest(cohort)}
+    for what, table, ends in (
+        ("associations", cohort.associations, ["target"]),
+        ("edges", cohort.edges, ["source", "target"]),
+    ):
+        header = [name for name, _ in parts[what]["header"]]
+        cells = {row[header.index(end)][0] for row in parts[what]["rows"] for end in ends}
+        names = set(table[table["selected"]].head(len(parts[what]["rows"]))[ends].to_numpy().ravel())
+        assert "GSK3ALPHABETAPS21S9" in names
+        assert cells == {f"{spelt[name]} ({name})" if name in spelt else name for name in names}
+
+
+def test_the_words_for_a_pathway_map_without_own_genes():
+    rows = [("A", "EMT", np.nan, 0.1, 0.3), ("A", "RTK", 0.1, 0.1, 0.2)]
+    table = pd.DataFrame(rows, columns=["cohort", "pathway", "own", "other", "r2"])
+    assert "EMT (30% on average) and least in RTK (20%)" in pathway_map(table)
+    table["r2"] = [0.2, 0.3]
+    assert "RTK (30% on average, 10% by the pathway's own genes)" in pathway_map(table)
 
 
 def test_hostile_names_are_escaped(page):

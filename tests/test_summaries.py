@@ -9,6 +9,7 @@ import pytest
 from nard.data.groups import names_in
 from nard.fits.summaries import cohorts_table, crosstalk, explained_by_pathway, methods_table, of_cohorts
 
+PATHWAYS = ["RTK", "Apoptosis", "EMT"]
 NODES = pd.DataFrame(
     [("a", "EMT", "EMT;RTK"), ("b", "EMT", "EMT"), ("c", "RTK", "RTK"), ("d", "other", "other")],
     columns=["id", "pathway", "pathways"],
@@ -18,23 +19,55 @@ HELD_OUT = pd.DataFrame(
 )
 
 
+def groups_of(inputs):
+    """The groups of the proteins above, and of inputs with these pathways."""
+    genes = pd.DataFrame({"side": "inputs", "name": [f"G{i}" for i in range(len(inputs))], "pathways": inputs})
+    return pd.concat([genes, NODES.rename(columns={"id": "name"}).assign(side="outputs")], ignore_index=True)
+
+
 def test_a_protein_of_two_pathways_counts_in_both():
-    table = explained_by_pathway(HELD_OUT, NODES, ["RTK", "Apoptosis", "EMT"]).set_index("pathway")
+    table = explained_by_pathway(HELD_OUT, groups_of(["RTK", "EMT;RTK"]), PATHWAYS).set_index("pathway")
     # In the order of the pathways; what belongs to none comes last.
     assert list(table.index) == ["RTK", "EMT", "other"]
     assert list(table["proteins"]) == [2, 2, 1]
+    # What belongs to no pathway has no genes of its own.
+    assert np.isnan(table.loc["other", "own"])
     assert table.loc["RTK", ["own", "other", "r2"]].tolist() == pytest.approx([0.4, -0.05, 0.35])
     assert table.loc["EMT", ["own", "other", "r2"]].tolist() == pytest.approx([0.3, 0.1, 0.4])
+
+
+def test_a_pathway_without_any_gene_has_no_own_share():
+    """Not zero: nobody knows what genes explain that were not measured."""
+    table = explained_by_pathway(HELD_OUT, groups_of(["EMT", "other"]), PATHWAYS).set_index("pathway")
+    assert table["own"].isna().tolist() == [True, False, True]
+    assert table["other"].notna().all()
+
+
+def test_crosstalk_counts_a_protein_in_each_of_its_pathways():
+    """a is in EMT and RTK, b in EMT, c in RTK: counted by hand."""
+    pairs = [("a", "b", True), ("c", "a", True), ("b", "c", False), ("d", "a", False)]
+    edges = pd.DataFrame(pairs, columns=["source", "target", "selected"])
+    found = crosstalk(edges, NODES, PATHWAYS).set_index(["pathway_a", "pathway_b"])
+    assert list(found.index.get_level_values(0).unique()) == ["RTK", "EMT", "other"]
+    expected = {
+        ("RTK", "RTK"): (1, 1),  # ac
+        ("RTK", "EMT"): (2, 3),  # ab and ac, and bc
+        ("RTK", "other"): (0, 1),  # ad
+        ("EMT", "EMT"): (1, 1),  # ab
+        ("EMT", "other"): (0, 1),
+        ("other", "other"): (0, 0),
+    }
+    assert {pair: tuple(row) for pair, row in zip(found.index, found.to_numpy(), strict=True)} == expected
 
 
 def test_crosstalk_counts_every_pair_once():
     rng = np.random.default_rng(0)
     names = [f"p{i}" for i in range(12)]
-    nodes = pd.DataFrame({"id": names, "pathway": rng.choice(["x", "y", "z"], 12)})
+    nodes = pd.DataFrame({"id": names, "pathways": rng.choice(["x", "y", "z"], 12)})
     pairs = [tuple(rng.permutation(pair)) for pair in combinations(names, 2)]
     edges = pd.DataFrame(pairs, columns=["source", "target"]).assign(selected=rng.random(len(pairs)) < 0.3)
-    table = crosstalk(edges, nodes)
-    of = dict(zip(nodes["id"], nodes["pathway"], strict=True))
+    table = crosstalk(edges, nodes, ["z", "x", "y"])
+    of = dict(zip(nodes["id"], nodes["pathways"], strict=True))
     for row in table.itertuples():
         within = [{of[a], of[b]} == {row.pathway_a, row.pathway_b} for a, b in pairs]
         assert row.possible == sum(within)
@@ -46,7 +79,7 @@ def test_crosstalk_counts_every_pair_once():
 
 def test_crosstalk_of_a_single_protein():
     edges = pd.DataFrame({"source": [], "target": [], "selected": []}, dtype=object)
-    table = crosstalk(edges, NODES[:1])
+    table = crosstalk(edges, NODES[1:2], PATHWAYS)
     assert list(table.itertuples(index=False, name=None)) == [("EMT", "EMT", 0, 0)]
 
 

@@ -74,7 +74,7 @@ def test_the_wheel_holds_the_whole_package(wheel):
     if tracked.returncode:
         pytest.skip("not a git checkout: which files belong to the package is not known")
     assert set(tracked.stdout.split()) - inside == set()
-    assert {"nard/project/schemas/config.schema.yaml", "nard/data/pathways.tsv"} <= inside
+    assert {"nard/project/schemas/config.schema.yaml", "nard/data/pathways.tsv", "nard/data/antibodies.tsv"} <= inside
     assert not [name for name in inside if not name.startswith("nard/")]
 
 

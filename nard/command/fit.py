@@ -69,6 +69,7 @@ def add(commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from nard.data.antibodies import read_antibodies
     from nard.data.cleaning import shape_facts
     from nard.data.cohort import read_omics
     from nard.data.groups import coloured, pathway_groups
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     ledger.read("outputs", options.Y, tables[1])
     X, Y = same_samples(tables[0].values, tables[1].values, (options.X, options.Y), ledger)
     if groups is None:
-        groups = coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
+        groups = coloured(pathway_groups(X, Y, pathways, read_antibodies()), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
     facts = [*ledger.notes, *shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
@@ -166,6 +167,10 @@ def _pathways_and_groups(options, folder: Path | None):
     expected = ["side", "name", "kind", "pathway", "pathways", "genes", "colour"]
     if set(expected) - set(groups):
         raise DataError(f"{path}: columns {', '.join(groups)}.\n  expected: {', '.join(expected)}")
+    # Columns that came later.
+    for column, default in (("label", groups["name"]), ("sites", "")):
+        if column not in groups:
+            groups[column] = default
     return read_pathways(), groups
 
 

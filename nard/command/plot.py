@@ -13,8 +13,9 @@ _EXAMPLES = """\
   nard plot out/
   nard plot results/READ/sequential --format png svg --max-edges 50
 
-Figures go to FOLDER/figures, as the workflow draws them: network and associations (or phenotype_network), trace (of
-methods that minimise J), trust (of the same), lam_path (if λ was chosen)."""
+Figures go to FOLDER/figures, as the workflow draws them: network and associations (phenotype_network and
+phenotype_associations of aging cohorts), trace (of methods that minimise J), trust (of the same), lam_path (if λ was
+chosen)."""
 
 
 def add(commands) -> None:

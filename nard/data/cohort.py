@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from nard.data.covariates import person, read_covariates
 from nard.data.expressions import rows_where
 from nard.data.features import choose_features, complementary, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
-from nard.data.names import antibody_key, gene_key, nearest
+from nard.data.names import antibody_key, antibody_name, gene_key, gene_name, nearest
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import is_date
@@ -29,6 +29,7 @@ __all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
 _DATES_AS_NUMBERS = "\n  to fix: make it a number, such as days since the first date, or leave it out"
+_RANGE = ("lowest", "median", "highest")
 _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 
 
@@ -36,13 +37,16 @@ _AGE_COLUMNS = ["side", "feature", "correlation", "pvalue", "qvalue", "kept"]
 class Prepared:
     """X and Y of one cohort (samples × features), the account of their preparation, and correlations with age.
 
-    ``age`` has no rows where there are no ages.
+    ``age`` has no rows where there are no ages. ``labels`` maps, for each side, names of features to the spelling of
+    their file, where that is another. ``ages`` are the range of ages of an aging cohort, and whether it was adjusted.
     """
 
     X: pd.DataFrame
     Y: pd.DataFrame
     ledger: Ledger
     age: pd.DataFrame
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: {"inputs": {}, "outputs": {}})
+    ages: Mapping | None = None
 
 
 def read_omics(
@@ -89,17 +93,19 @@ def prepare_omics(
     """X (genes) and Y (proteins) of the samples that have both."""
     ledger = Ledger()
     asked = {
-        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key),
-        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key),
+        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key, gene_name),
+        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key, antibody_name),
     }
-    sides, wanted = {}, {}
-    for (side, (names, key)), table in zip(asked.items(), tables, strict=True):
+    sides, wanted, labels = {}, {}, {}
+    for (side, (names, key, readable)), table in zip(asked.items(), tables, strict=True):
         ledger.read(side, files[side], table)
         if side == "inputs" and isinstance(names, list):
             names = as_named(names, table.values.columns)
         spelling, wanted[side] = spelt(table, names, key)
         values = _of_cancer(table, cancer, side, files[side], ledger)
-        sides[side] = one_spelling(*complementary(values, spelling, wanted[side], side, ledger), side, ledger)
+        merged = complementary(values, spelling, wanted[side], side, ledger)
+        sides[side], old = one_spelling(*merged, side, ledger)
+        labels[side] = {name: readable(spelt_so) for name, spelt_so in old.items() if spelt_so != name}
     sides["inputs"], sides["outputs"] = match_samples(
         sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
     )
@@ -114,7 +120,7 @@ def prepare_omics(
         if isinstance(wanted[side], int):
             sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
             sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
-    return _finished(sides, covariates, options, files, ledger)
+    return replace(_finished(sides, covariates, options, files, ledger), labels=labels)
 
 
 def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Mapping) -> Prepared:
@@ -179,7 +185,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     for side in sides:
         sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
         sides[side] = tamed(sides[side], options["outliers"], side, ledger)
-    correlations = pd.DataFrame(columns=_AGE_COLUMNS)
+    correlations, ages = pd.DataFrame(columns=_AGE_COLUMNS), None
     if age is not None:
         age = age.loc[sides["inputs"].index]
         if (age == age.iloc[0]).all():
@@ -187,6 +193,11 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
                 f"{files['inputs']}: everybody has the same {settings['age']}, {age.iloc[0]:g}, so that nothing "
                 "correlates with it.\n  to fix: another column as `age`, or another `filter`"
             )
+        ages = {
+            "column": settings["age"],
+            **{name: float(value) for name, value in zip(_RANGE, (age.min(), age.median(), age.max()), strict=True)},
+            "adjusted": settings["age"] in options["adjust"],
+        }
         correlations = _age_correlations(sides, age, settings["age_fdr"])
         for side in sides:
             rows = correlations[(correlations["side"] == side) & ~correlations["kept"]]
@@ -207,7 +218,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
             )
         if options["standardise"]:
             sides[side] = standardised(sides[side])
-    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations)
+    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations, ages=ages)
 
 
 def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: Ledger) -> pd.DataFrame:

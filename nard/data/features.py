@@ -70,15 +70,22 @@ def complementary(
     return (values.iloc[:, kept], [names[i] for i in kept]) if gone else (values, names)
 
 
-def one_spelling(values: pd.DataFrame, names: Sequence[str], side: str, ledger: Ledger) -> pd.DataFrame:
-    """Columns under new names; of several with one name the most complete is kept, the most variable among those."""
+def one_spelling(
+    values: pd.DataFrame, names: Sequence[str], side: str, ledger: Ledger
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Columns under new names, and new name → old one.
+
+    Of several with one new name the most complete is kept, the most variable among those.
+    """
     if len(set(names)) == len(names):
-        return values.set_axis(names, axis=1)
+        return values.set_axis(names, axis=1), dict(zip(names, map(str, values.columns), strict=True))
     rank = pd.DataFrame({"name": names, "missing": values.isna().sum().to_numpy(), "spread": -values.var().to_numpy()})
     best = rank.sort_values(["missing", "spread"], kind="stable").drop_duplicates("name").index.sort_values()
     lost = [str(values.columns[i]) for i in rank.index.difference(best)]
     ledger.drop(side, "features", lost, "repeated feature")
-    return values.iloc[:, best].set_axis([names[i] for i in best], axis=1)
+    kept = values.iloc[:, best]
+    names = [names[i] for i in best]
+    return kept.set_axis(names, axis=1), dict(zip(names, map(str, kept.columns), strict=True))
 
 
 def wanted_names(choice, members: Sequence[str], option: str) -> Sequence[str] | int | None:

@@ -2,41 +2,67 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
+from nard.data.antibodies import Antibodies, kind_as_spelt
 from nard.data.names import antibody_key, gene_key
 from nard.data.pathways import OTHER, Pathways
 
 __all__ = ["block_groups", "coloured", "feature_groups", "names_in", "own_genes", "own_inputs", "pathway_groups"]
 
-_COLUMNS = ["side", "name", "kind", "pathway", "pathways", "genes"]
-_PHOSPHO = re.compile(r"P[STY]\d+")
+_COLUMNS = ["side", "name", "label", "kind", "sites", "pathway", "pathways", "genes"]
 
 
-def feature_groups(X: pd.DataFrame, Y: pd.DataFrame, settings: Mapping, pathways: Pathways) -> pd.DataFrame:
-    """The groups of a cohort's features, with colours: blocks of its config in aging cohorts, pathways in others."""
+def feature_groups(
+    X: pd.DataFrame,
+    Y: pd.DataFrame,
+    settings: Mapping,
+    pathways: Pathways,
+    antibodies: Antibodies,
+    labels: Mapping[str, Mapping[str, str]],
+) -> pd.DataFrame:
+    """The groups of a cohort's features, with colours: blocks of its config in aging cohorts, pathways in others.
+
+    ``labels`` maps, for each side, names to the spelling of their file, where that is another.
+    """
     if settings["kind"] == "aging":
         return coloured(block_groups(X, Y, settings), [*settings["macro"], *settings["molecular"]])
-    return coloured(pathway_groups(X, Y, pathways), [*pathways.names, OTHER])
+    groups = coloured(pathway_groups(X, Y, pathways, antibodies), [*pathways.names, OTHER])
+    spelt = [labels[side].get(name, name) for side, name in zip(groups["side"], groups["name"], strict=True)]
+    return groups.assign(label=spelt)
 
 
-def pathway_groups(inputs: Iterable[str], outputs: Iterable[str], pathways: Pathways) -> pd.DataFrame:
-    """One row per gene and protein: side, name, kind, pathway (the first), pathways (all), genes (that encode it)."""
+def pathway_groups(
+    inputs: Iterable[str], outputs: Iterable[str], pathways: Pathways, antibodies: Antibodies
+) -> pd.DataFrame:
+    """One row per gene and protein: side, name, label, kind, sites, pathway (the first), pathways (all), genes.
+
+    A protein's genes are those of both tables, but those of a user's own antibody alone. A protein that is not in the
+    table of pathways belongs to those of its genes.
+    """
+    inputs, outputs = list(inputs), list(outputs)
     order = {name: i for i, name in enumerate([*pathways.names, OTHER])}
     rows = []
     for gene in inputs:
         mine = pathways.of_gene.get(gene_key(gene), [OTHER])
-        rows.append(("inputs", gene, "mRNA", mine[0], ";".join(mine), gene))
+        rows.append(("inputs", gene, gene, "mRNA", "", mine[0], ";".join(mine), gene))
+    known = antibodies.of(map(antibody_key, outputs)).to_dict("index")
+    symbols = set(inputs)
     for protein in outputs:
         key = antibody_key(protein)
-        mine = pathways.of_protein.get(key, [OTHER])
-        kind = "phospho" if _PHOSPHO.search(key) else "total"
-        genes = ";".join(pathways.genes_of_protein.get(key, []))
-        rows.append(("outputs", protein, kind, mine[0], ";".join(mine), genes))
+        # A name that an input has, too, is a gene symbol: nothing in it stands for a phosphorylation.
+        spelt = "total" if protein in symbols else kind_as_spelt(key)
+        antibody = known.get(key, {"gene": "", "kind": spelt, "sites": "", "own": False})
+        genes = [] if antibody["own"] else pathways.genes_of_protein.get(key, [])
+        genes = list(dict.fromkeys([*genes, *filter(None, antibody["gene"].split(";"))]))
+        of_genes = dict.fromkeys(name for gene in genes for name in pathways.of_gene.get(gene_key(gene), []))
+        mine = pathways.of_protein.get(key) or sorted(of_genes, key=order.__getitem__) or [OTHER]
+        rows.append(
+            ("outputs", protein, protein, antibody["kind"], antibody["sites"], mine[0], ";".join(mine), ";".join(genes))
+        )
     table = pd.DataFrame(rows, columns=_COLUMNS)
     return table.sort_values(
         ["side", "pathway"], key=lambda column: column.map(order).fillna(0) if column.name == "pathway" else column,
@@ -48,7 +74,7 @@ def block_groups(inputs: Iterable[str], outputs: Iterable[str], settings: Mappin
     """The same of phenotypes; blocks and phenotypes in the order of the config."""
     kept = {"inputs": set(inputs), "outputs": set(outputs)}
     rows = [
-        (side, name, kind, block, block, "")
+        (side, name, name, kind, "", block, block, "")
         for side, kind in (("inputs", "molecular"), ("outputs", "macro"))
         for block, names in settings[kind].items()
         for name in names

@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Iterable
 
 __all__ = [
-    *("antibody_key", "barcode", "composed", "gene_key", "is_barcode", "is_identifier", "is_list", "nearest"),
-    *("patient", "sample_type", "unversioned"),
+    *("antibody_key", "antibody_name", "barcode", "composed", "gene_key", "gene_name", "is_barcode", "is_identifier"),
+    *("is_list", "nearest", "patient", "sample_type", "unversioned"),
 ]
 
 _BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
@@ -30,6 +30,17 @@ _ANTIBODY_ALIASES = {
 _GENE_ALIASES = {"MRE11": "MRE11A"}
 
 
+def antibody_name(name: str) -> str:
+    """An antibody as its file spells it, without its gene and its vendor.
+
+    Examples
+    --------
+    >>> antibody_name("GSK3A GSK3B|GSK3-alpha-beta_pS21_S9-R-V")
+    'GSK3-alpha-beta_pS21_S9'
+    """
+    return _VENDOR_SUFFIX.sub("", name.split("|")[-1].strip())
+
+
 def antibody_key(name: str) -> str:
     """One key for all spellings of an antibody.
 
@@ -38,9 +49,13 @@ def antibody_key(name: str) -> str:
     >>> {antibody_key(name) for name in ("4E-BP1_pS65-R-V", "EIF4EBP1|4E-BP1_pS65", "X4EBP1_pS65", "4EBP1PS65")}
     {'4EBP1PS65'}
     """
-    name = _VENDOR_SUFFIX.sub("", name.split("|")[-1].strip())
-    key = re.sub(r"^X(?=\d)", "", re.sub(r"[\W_]", "", name).upper())
+    key = re.sub(r"^X(?=\d)", "", re.sub(r"[\W_]", "", antibody_name(name)).upper())
     return _ANTIBODY_ALIASES.get(key, key)
+
+
+def gene_name(name: str) -> str:
+    """A gene symbol as its file spells it, without its Entrez number."""
+    return name.split("|")[0].strip()
 
 
 def gene_key(name: str) -> str:
@@ -51,7 +66,7 @@ def gene_key(name: str) -> str:
     >>> gene_key("TP53|7157"), gene_key("MRE11")
     ('TP53', 'MRE11A')
     """
-    key = name.split("|")[0].strip()
+    key = gene_name(name)
     return _GENE_ALIASES.get(key, key)
 
 

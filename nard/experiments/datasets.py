@@ -85,8 +85,10 @@ def _aging_config() -> dict:
 
 
 def load_nhanes(file: str | Path) -> Prepared:
-    """Molecular → macro phenotypes, prepared as config/aging.yaml says."""
-    return _prepared(_aging_config(), "NHANES", {"table": str(file)})
+    """Molecular → macro phenotypes, as config/aging.yaml prepares them, but not adjusted for age."""
+    config = _aging_config()
+    config["preprocessing"]["adjust"].remove(config["cohorts"]["NHANES"]["age"])
+    return _prepared(config, "NHANES", {"table": str(file)})
 
 
 def nhanes_blocks() -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nard.figures.words import NAMES, listed, signed
+from nard.figures.words import NAMES, labelled, listed, signed
 from nard.fits.methods import find_method
 
 __all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace", "trust"]
@@ -22,7 +22,8 @@ def network(cohort) -> str:
     if not len(edges):
         return f"{start}."
     by_strength = edges.sort_values("partial_correlation", key=abs, ascending=False, kind="stable").head(_STRONGEST)
-    strongest = listed(f"{r.source} – {r.target} ({signed(r.partial_correlation)})" for r in by_strength.itertuples())
+    named = labelled(by_strength, cohort.nodes).itertuples()
+    strongest = listed(f"{r.source} – {r.target} ({signed(r.partial_correlation)})" for r in named)
     hub = cohort.nodes.loc[cohort.nodes["degree"].idxmax()]
     positive = int((edges["partial_correlation"] > 0).sum())
     return (
@@ -38,7 +39,8 @@ def associations(cohort) -> str:
     if not len(rows):
         return f"{start}."
     by_strength = rows.sort_values("weight", key=abs, ascending=False, kind="stable").head(_STRONGEST)
-    strongest = listed(f"{r.feature} → {r.target} ({signed(r.weight)})" for r in by_strength.itertuples())
+    named = labelled(by_strength, cohort.nodes).itertuples()
+    strongest = listed(f"{r.feature} → {r.target} ({signed(r.weight)})" for r in named)
     return f"{start}, {int((rows['weight'] > 0).sum())} of them positive. The strongest: {strongest}."
 
 
@@ -80,9 +82,10 @@ def pathway_map(table: pd.DataFrame) -> str:
     if means.empty:
         return "Empty heat maps: no samples could be predicted."
     best, worst = means.iloc[-1], means.iloc[0]
+    own = f", {best['own']:.0%} by the pathway's own genes" if pd.notna(best["own"]) else ""
     return (
         f"Heat maps of pathways against {_counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
-        f"variance in {best.name} ({best['r2']:.0%} on average, {best['own']:.0%} by the pathway's own genes) and "
+        f"variance in {best.name} ({best['r2']:.0%} on average{own}) and "
         f"least in {worst.name} ({worst['r2']:.0%})."
     )
 

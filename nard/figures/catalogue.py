@@ -202,6 +202,12 @@ def _all_references(config: Mapping, case: Case) -> list[tuple[str, str]]:
 
 
 _NETWORK = {"fit": "{fit}/fit.json", "nodes": "{fit}/nodes.tsv", "edges": "{fit}/edges.tsv"}
+_ASSOCIATIONS = {
+    "fit": "{fit}/fit.json",
+    "nodes": "{fit}/nodes.tsv",
+    "associations": "{fit}/associations.tsv",
+    "groups": "{data}/groups.tsv",
+}
 _FITS = ["{fit}/fit.json"]
 
 
@@ -211,7 +217,7 @@ def _stability(config: Mapping) -> dict[str, str]:
 
 _SHARED = (
     "What the cancers share. A bar counts the findings that exactly the cancers with a filled dot have in common (each "
-    "finding is counted once), stacked by pathway in the colours of the networks."
+    "finding is counted once), stacked by the first pathway in the colours of the networks."
 )
 
 CATALOGUE: dict[str, Figure] = {
@@ -219,7 +225,8 @@ CATALOGUE: dict[str, Figure] = {
         file="network_{cohort}",
         section="Networks",
         title="Protein network of {cohort}",
-        caption="Protein network of {cohort}. Proteins stand on the circle by pathway; an edge joins two proteins "
+        caption="Protein network of {cohort}. Proteins stand on the circle by pathway, those of several in their first "
+        "one, whose colour they have; an edge joins two proteins "
         "whose levels stay correlated once the genes and all other proteins are accounted for (partial correlation, "
         "false discovery rate controlled). Blue, solid: positive; orange, dashed: negative. Wider is stronger.",
         cases=_of_cohorts("omics"),
@@ -236,15 +243,10 @@ CATALOGUE: dict[str, Figure] = {
         title="Gene → protein associations of {cohort}",
         caption="Gene → protein associations of {cohort} that are selected at the false discovery rate of the config. "
         "Colour is the weight in standard deviations of the protein per standard deviation of the gene; framed cells "
-        "are genes and the proteins that they encode.",
+        "are genes and the proteins that they encode. Stripes have the colour of the first pathway.",
         cases=_of_cohorts("omics"),
         fits=_reference,
-        inputs={
-            "fit": "{fit}/fit.json",
-            "nodes": "{fit}/nodes.tsv",
-            "associations": "{fit}/associations.tsv",
-            "groups": "{data}/groups.tsv",
-        },
+        inputs=_ASSOCIATIONS,
         draw="nard.figures.associations.draw_associations",
         alt=alt_text.associations,
     ),
@@ -261,6 +263,19 @@ CATALOGUE: dict[str, Figure] = {
         draw="nard.figures.blocks.draw_blocks",
         more=_stability,
         alt=alt_text.network,
+    ),
+    "phenotype_associations": Figure(
+        file="phenotype_associations_{cohort}",
+        section="Associations",
+        title="Molecular → macro associations of {cohort}",
+        caption="Associations of molecular with macro phenotypes of {cohort} that are selected at the false discovery "
+        "rate of the config. Colour is the weight in standard deviations of the macro phenotype per standard deviation "
+        "of the molecular one; stripes have the colour of the block.",
+        cases=_of_cohorts("aging"),
+        fits=_reference,
+        inputs=_ASSOCIATIONS,
+        draw="nard.figures.associations.draw_associations",
+        alt=alt_text.associations,
     ),
     "lam_path": Figure(
         file="lam_path_{cohort}",
@@ -327,8 +342,8 @@ CATALOGUE: dict[str, Figure] = {
         section="Across cancers",
         title="Explained variation by pathway",
         caption="Share of the variance of each pathway's proteins that genes predict in samples held out from the "
-        "fit: by the genes of the same pathway (left) and by all other genes (right), mean over the pathway's "
-        "proteins.",
+        "fit: by the genes that share a pathway with the protein (left) and by all other genes (right), mean over the "
+        "pathway's proteins. A protein of several pathways counts in each of them.",
         cases=_if_omics,
         fits=_omics_references,
         inputs={"fits": _FITS, "table": "{results}/tables/pathway_map.tsv"},
@@ -341,7 +356,8 @@ CATALOGUE: dict[str, Figure] = {
         section="Across cancers",
         title="Cross-talk between pathways",
         caption="Edges of the protein networks within pathways (diagonal) and between them, over all cancers: the "
-        "number in the cell, and as colour the share of all possible pairs.",
+        "number in the cell, and as colour the share of all possible pairs. A protein of several pathways counts in "
+        "each of them.",
         cases=_if_omics,
         fits=_omics_references,
         inputs={"fits": _FITS, "table": "{results}/tables/crosstalk.tsv"},

@@ -22,6 +22,7 @@ __all__ = [
 
 BAR = 0.1  # width of a colour bar, in inches
 BAR_ROOM = 0.55  # with its numbers and its label
+_NOT_AVAILABLE = "; n/a: none of the pathway's genes, or none of its proteins, are in the data"
 
 
 @house_style()
@@ -29,7 +30,7 @@ def plot_pathway_map(table, *, title, note=None):
     """How much of the variance of each pathway's proteins its own genes explain, and how much the other genes.
 
     Two heat maps side by side, pathways × cohorts, on one scale, with the percentages in the cells. A share below zero
-    has the colour of zero; a share that is missing is blank and hatched.
+    has the colour of zero; a share that is missing is hatched and says n/a.
 
     Parameters
     ----------
@@ -66,13 +67,13 @@ def plot_pathway_map(table, *, title, note=None):
     figure = page(
         below + height + 0.2,
         title=title,
-        remarks=["% of held-out variance" + ("; hatched: not available" if missing else "")],
+        remarks=["% of held-out variance" + (_NOT_AVAILABLE if missing else "")],
         note=note,
         width=max(WIDTH, left + pitch + across + BAR_ROOM),
     )
     for place, (name, values) in enumerate(panels.items()):
         ax = axes_at(figure, left + place * pitch, STRIP + below, across, height)
-        mesh = numbers(ax, values, values.map(_percentage).to_numpy(), largest)
+        mesh = numbers(ax, values, values.map(_percentage).to_numpy(), largest, missing="n/a")
         name_axes(ax, rows if place == 0 else [], columns, upright=upright)
         ax.set_title(name, size=TEXT_SIZE, pad=3, loc="left")
     bar = axes_at(figure, left + pitch + across + 0.1, STRIP + below, BAR, height)
@@ -115,7 +116,8 @@ def plot_crosstalk(table, *, title, note=None):
     cohorts = table.dropna(subset="possible")["cohort"].nunique()
     remark = (
         f"number of edges over {cohorts} cohort{'' if cohorts == 1 else 's'}; colour: % of the possible pairs; "
-        "framed: within a pathway" + ("; hatched: no pairs" if np.isnan(density).any() else "")
+        "framed: within a pathway; a protein counts in each of its pathways"
+        + ("; hatched: no pairs" if np.isnan(density).any() else "")
     )
     figure = page(below + side + 0.05, title=title, remarks=[remark], note=note)
     ax = axes_at(figure, left, STRIP + below, side, side)

@@ -30,8 +30,8 @@ def _signed_colours() -> ListedColormap:
 SIGNED = _signed_colours()
 
 
-def numbers(ax, values, texts, top):
-    """Cells coloured from 0 to ``top`` with their texts; missing values are blank and hatched.
+def numbers(ax, values, texts, top, missing=""):
+    """Cells coloured from 0 to ``top`` with their texts; missing values are hatched, with the text ``missing``.
 
     Values below zero have the colour of zero: the texts say what they are.
     """
@@ -50,6 +50,10 @@ def numbers(ax, values, texts, top):
             colour = ink(to_hex(mesh.to_rgba(value)))
             font = {"size": LABEL_SIZE, "color": colour, "linespacing": 1.1}
             ax.text(column + 0.5, row + 0.5, texts[row][column], ha="center", va="center", **font)
+        elif missing:
+            ground = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+            font = {"size": LABEL_SIZE, "color": "#555555", "bbox": ground}
+            ax.text(column + 0.5, row + 0.5, missing, ha="center", va="center", **font)
     return mesh
 
 

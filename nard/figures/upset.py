@@ -106,17 +106,22 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
     """Contents, groups and colours for :func:`plot_upset` from the findings of several cancers.
 
     ``tables`` maps each cancer to the table of its findings, ``groups`` are the groups of their prepared data. An
-    association is of the pathway of its protein, an edge of that of its ends, or between pathways; of the pathway
-    ``only``, if one is named, the others are left out.
+    association is of the first pathway of its protein, an edge of that of its ends, or between pathways. With
+    ``only``, this pathway comes before the others of a protein, and findings that are not its are left out.
     """
     pathway: dict[str, str] = {}
     colours: dict[str, str] = {}
     for table in groups:
         outputs = table[table["side"] == "outputs"]
         pathway |= dict(zip(outputs["name"], outputs["pathway"], strict=True))
+        if only is not None:
+            members = outputs["pathways"].str.split(";").map(lambda names: only in names)
+            pathway |= dict.fromkeys(outputs.loc[members, "name"], only)
         colours |= dict(zip(outputs["pathway"], outputs["colour"], strict=True))
     colours.setdefault(OTHER, OTHER_COLOUR)
     colours[ACROSS] = ACROSS_COLOUR
+    if only is not None:
+        colours.setdefault(only, UNDIVIDED)
     contents, group_of = {}, {}
     for cancer, table in tables.items():
         pairs = association_set(table) if what == "associations" else edge_set(table)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import pandas as pd
+
 from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "UNSTABLE", "listed", "origin", "signed", "unfitted", "unstable"]
+__all__ = ["NAMES", "UNSTABLE", "labelled", "listed", "origin", "signed", "unfitted", "unstable"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
@@ -15,6 +17,13 @@ NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macr
 
 # A finding that a smaller share of the subsamples has is marked.
 UNSTABLE = 0.5
+
+
+def labelled(table: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
+    """Findings with their outputs as the file spells them, which is the column ``label`` of the nodes."""
+    labels = dict(zip(nodes["id"], nodes["label"], strict=True))
+    ends = [end for end in ("source", "target") if end in table]
+    return table.assign(**{end: [labels.get(name, name) for name in table[end]] for end in ends})
 
 
 def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:

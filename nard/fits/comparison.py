@@ -196,10 +196,12 @@ def recovery_table(
 def explained_by(W: np.ndarray, X: np.ndarray, Y: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Share of each output's variance that groups of inputs explain: Σ_n y_in Σ_{j∈g} w_ij x_jn / Σ_n y_in².
 
-    ``groups`` is a boolean array (outputs, groups, inputs). Shares of disjoint groups add up. X and Y are centred.
+    ``groups`` is a boolean array (outputs, groups, inputs). Shares of disjoint groups add up; that of a group without
+    inputs is missing, not zero. X and Y are centred.
     """
     covariance = Y.T @ X / len(Y)
-    return np.einsum("ij,igj,ij->ig", W, groups, covariance) / Y.var(axis=0)[:, None]
+    shares = np.einsum("ij,igj,ij->ig", W, groups, covariance) / Y.var(axis=0)[:, None]
+    return np.where(groups.any(axis=2), shares, np.nan)
 
 
 def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.ndarray, seed: int):

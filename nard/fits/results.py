@@ -58,7 +58,6 @@ def read_matrix(path: str | Path) -> pd.DataFrame:
 def node_table(groups: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:
     """One row per output: its groups, and its degree and strength among the selected edges."""
     nodes = groups[groups["side"] == "outputs"].drop(columns="side").rename(columns={"name": "id"})
-    nodes.insert(1, "label", nodes["id"])
     selected = edges[edges["selected"]]
     ends = pd.concat([selected["source"], selected["target"]]).astype(str)
     strength = pd.concat([selected["partial_correlation"].abs()] * 2).groupby(ends.to_numpy()).sum()
@@ -97,6 +96,7 @@ def write_fit(
         sign=_signs(associations["weight"]),
     )
     features = model.relevance(fdr)
+    features.insert(1, "label", features["feature"].map(_labels(groups, "inputs")))
     hidden = hidden_table(model)
     nodes = node_table(groups, edges)
     failed, diagnostics = getattr(model, "failed", None), _diagnostics(model)
@@ -159,7 +159,9 @@ def placed_graph(nodes, groups, edges, associations) -> nx.Graph:
         colour = row["colour"]
         red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         x, y = place[node]
-        attributes.update(pathway=str(row["pathway"]), measured=str(row["kind"]), genes=str(row["genes"]))
+        attributes.update(
+            label=str(row["label"]), pathway=str(row["pathway"]), measured=str(row["kind"]), genes=str(row["genes"])
+        )
         attributes.update(
             x=round(1000 * float(x), 1), y=round(1000 * float(y), 1), r=red, g=green, b=blue, colour=colour
         )
@@ -178,6 +180,11 @@ def _diagnostics(model) -> dict:
 
 def _scalar(value):
     return bool(value) if isinstance(value, bool | np.bool_) else int(value)
+
+
+def _labels(groups: pd.DataFrame, side: str) -> pd.Series:
+    mine = groups[groups["side"] == side]
+    return mine.set_index("name")["label"]
 
 
 def _signs(values: pd.Series) -> np.ndarray:

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pandas as pd
 
+from nard.data.pathways import OTHER
 from nard.fits.comparison import ENDS
 from nard.fits.failures import short_failure
 from nard.fits.trust import MOST_RHAT, unmixed
@@ -110,36 +111,37 @@ def _shown(value) -> str:
     return value if isinstance(value, str) else f"{value:.3g}"
 
 
-def explained_by_pathway(held_out: pd.DataFrame, nodes: pd.DataFrame, pathways: Sequence[str]) -> pd.DataFrame:
+def explained_by_pathway(held_out: pd.DataFrame, groups: pd.DataFrame, pathways: Sequence[str]) -> pd.DataFrame:
     """Explained variation, mean over the proteins of each pathway; a protein of two pathways counts in both.
 
-    The pathways come in the given order, others after them.
+    The pathways come in the given order, others after them. What a pathway's own genes explain is missing where none
+    of them was measured.
     """
-    members = nodes.assign(pathway=nodes["pathways"].str.split(";")).explode("pathway")
-    table = members[["id", "pathway"]].merge(held_out, left_on="id", right_on="target")
-    groups = table.groupby("pathway", sort=False)
-    means = groups[["own", "other", "r2"]].mean().assign(proteins=groups.size()).reset_index()
+    members = groups.assign(pathway=groups["pathways"].str.split(";")).explode("pathway")
+    is_input = members["side"] == "inputs"
+    table = members.loc[~is_input, ["name", "pathway"]].merge(held_out, left_on="name", right_on="target")
+    by_pathway = table.groupby("pathway", sort=False)
+    means = by_pathway[["own", "other", "r2"]].mean().assign(proteins=by_pathway.size()).reset_index()
+    means["own"] = means["own"].where(means["pathway"].isin(set(members.loc[is_input, "pathway"]) - {OTHER}))
     order = pd.Series({name: i for i, name in enumerate(pathways)})
     return means.sort_values("pathway", key=lambda names: names.map(order), kind="stable", ignore_index=True)
 
 
-def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
-    """Edges and possible pairs for every pair of pathways; a protein counts in its primary pathway.
+def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame, pathways: Sequence[str]) -> pd.DataFrame:
+    """Edges and possible pairs for every pair of pathways; a protein of two pathways counts in both.
 
-    Both are missing where no pair was tested although there are two proteins: where there is no fit.
+    A pair of proteins counts once in every pair of pathways of which one has the first and the other the second. The
+    pathways come in the given order, others after them. Counts are missing where no pair was tested although there are
+    two proteins: where there is no fit.
     """
-    pathway = nodes.set_index("id")["pathway"]
-    order = list(dict.fromkeys(pathway))
-    position = {name: i for i, name in enumerate(order)}
-    ends = pd.DataFrame({"a": edges["source"].map(pathway), "b": edges["target"].map(pathway)})
-    swap = ends["a"].map(position) > ends["b"].map(position)
-    ends.loc[swap, ["a", "b"]] = ends.loc[swap, ["b", "a"]].to_numpy()
-    found = ends[edges["selected"].astype(bool)].value_counts()
-    possible = ends.value_counts()
-    rows = [
-        (a, b, int(found.get((a, b), 0)), int(possible.get((a, b), 0)))
-        for a, b in combinations_with_replacement(order, 2)
-    ]
+    member = nodes.set_index("id")["pathways"].str.get_dummies(";").astype(bool)
+    order = [name for name in pathways if name in member] + [name for name in member if name not in pathways]
+    a, b = (member.reindex(edges[end]) for end in ("source", "target"))
+    selected = edges["selected"].to_numpy(dtype=bool)
+    rows = []
+    for one, other in combinations_with_replacement(order, 2):
+        pairs = (a[one].to_numpy() & b[other].to_numpy()) | (a[other].to_numpy() & b[one].to_numpy())
+        rows.append((one, other, int((pairs & selected).sum()), int(pairs.sum())))
     table = pd.DataFrame(rows, columns=["pathway_a", "pathway_b", "edges", "possible"])
     if edges.empty and len(nodes) > 1:
         table[["edges", "possible"]] = np.nan

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from nard.data.antibodies import read_antibodies
 from nard.data.cleaning import shape_facts
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
 from nard.data.pathways import Pathways, read_pathways
@@ -69,6 +70,7 @@ def checked_cohort(
         "n_samples": len(prepared.X),
         "n_inputs": prepared.X.shape[1],
         "n_outputs": prepared.Y.shape[1],
+        **({"ages": prepared.ages} if prepared.ages else {}),
         **summary,
         "notes": [note for note in summary["notes"] if note not in asking],
         "advice": [*asking, *_advice(prepared, settings)],
@@ -90,6 +92,7 @@ def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
     """The accounts of a config file's cohorts, the errors, and the cohorts whose files the workflow has yet to make."""
     config = load_config(path)
     pathways = read_pathways(config["pathways"], config["use_pathways"])
+    read_antibodies(config["antibodies"])
     accounts, errors, later = [], [], []
     for cohort in config["cohorts"]:
         settings = cohort_settings(config, cohort)

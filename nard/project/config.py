@@ -247,15 +247,15 @@ def cohort_files(settings: Mapping) -> dict[str, str]:
 def table_files(config: Mapping, cohort: str) -> dict[str, str]:
     """The files besides a cohort's data that its X, Y and groups are made from, by the config key that names them.
 
-    These are the lists of genes and proteins to keep, and the table of pathways. With :func:`cohort_files` they are all
-    files that the config names for a cohort.
+    These are the lists of genes and proteins to keep, and the tables of pathways and antibodies. With
+    :func:`cohort_files` they are all files that the config names for a cohort.
     """
     settings = cohort_settings(config, cohort)
     if settings["kind"] == "aging":
         return {}
     chosen = {key: settings["preprocessing"][key] for key in ("genes", "proteins")}
     lists = {key: choice for key, choice in chosen.items() if is_list(choice)}
-    return lists if config["pathways"] is None else {**lists, "pathways": config["pathways"]}
+    return lists | {key: config[key] for key in ("pathways", "antibodies") if config[key] is not None}
 
 
 def resolve(node: Mapping) -> Mapping:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.figures.words import NAMES, listed, signed, unfitted
+from nard.figures.words import NAMES, labelled, listed, signed, unfitted
 from nard.fits.failures import failure_text
 
 __all__ = ["NAMES", "cohort_paragraph", "first_words", "listed", "signed"]
@@ -28,10 +28,11 @@ def cohort_paragraph(
     found = fit["found"]
     sentences = [
         f"{summary['title']} has {summary['n_samples']} {'simulated ' if summary['simulated'] else ''}samples with "
-        f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}."
+        f"{summary['n_inputs']} {inputs} and {summary['n_outputs']} {outputs}.",
+        *_ages(summary.get("ages")),
     ]
     if fit.get("failed"):
-        return f"{sentences[0]} {unfitted(fit)}"
+        return " ".join([*sentences, unfitted(fit)])
     sentences.append(
         f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one "
         f"of the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
@@ -46,12 +47,14 @@ def cohort_paragraph(
             sentences.append(f"Of the associations {own} are of {inputs} with their own {outputs}.")
     strongest = associations[associations["selected"]].head(_STRONGEST)
     if len(strongest):
-        named = listed(f"{row.feature} → {row.target} ({signed(row.weight)})" for row in strongest.itertuples())
+        rows = labelled(strongest, nodes).itertuples()
+        named = listed(f"{row.feature} → {row.target} ({signed(row.weight)})" for row in rows)
         sentences.append(f"The surest associations are {named}, in standard deviations.")
     strongest = edges[edges["selected"]].head(_STRONGEST)
     if len(strongest):
         named = listed(
-            f"{row.source} – {row.target} ({signed(row.partial_correlation)})" for row in strongest.itertuples()
+            f"{row.source} – {row.target} ({signed(row.partial_correlation)})"
+            for row in labelled(strongest, nodes).itertuples()
         )
         sentences.append(f"The surest edges are {named}, as partial correlations.")
         sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
@@ -92,12 +95,26 @@ def first_words(summaries: Sequence[Mapping]) -> list[str]:
 
 
 def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> str:
-    of = nodes.set_index("id")["pathway"]
-    within = (edges["source"].map(of) == edges["target"].map(of)) & (edges["source"].map(of) != OTHER)
+    member = nodes.set_index("id")["pathways"].str.get_dummies(";").drop(columns=OTHER, errors="ignore")
+    a, b = (member.reindex(edges[end]).to_numpy(dtype=bool) for end in ("source", "target"))
+    within = pd.Series((a & b).any(axis=1), index=edges.index)
     shares = [edges.loc[rows, "selected"].mean() if rows.any() else 0.0 for rows in (within, ~within)]
     return (
         f"Of all pairs within a {group} {shares[0]:.1%} are connected, of those between two {group}s {shares[1]:.1%}."
     )
+
+
+def _ages(ages: Mapping | None) -> list[str]:
+    """How old people are, and what that means for the findings."""
+    if ages is None:
+        return []
+    how = (
+        "all features were adjusted for it by linear regression"
+        if ages["adjusted"]
+        else "nothing was adjusted for it, so that pairs may be found only because both go with age"
+    )
+    column, *values = (ages[key] for key in ("column", "lowest", "highest", "median"))
+    return ["The column {} runs from {:g} to {:g} with a median of {:g}; ".format(column, *values) + how + "."]
 
 
 def _hidden(number: int) -> str:

@@ -187,6 +187,7 @@ def _surest(cohort: CohortResults) -> list[dict]:
     if cohort.fit.get("failed"):
         return []
     naming = ["own", "probability", "stand_ins"]
+    labels = dict(zip(cohort.nodes["id"], cohort.nodes["label"], strict=True))
     shown = {
         "associations": (cohort.associations, ["feature", "target", "weight", "sd", "qvalue", "stability", *naming]),
         "edges": (cohort.edges, ["source", "target", "partial_correlation", "qvalue", "stability"]),
@@ -195,10 +196,18 @@ def _surest(cohort: CohortResults) -> list[dict]:
     for what, (table, columns) in shown.items():
         known = [name for name in columns if name in table]
         rows = table.loc[table["selected"], known].head(_STRONGEST)
+        for end in ("source", "target"):
+            if end in rows:
+                rows[end] = [_with_key(labels.get(name, name), name) for name in rows[end]]
         if "stand_ins" in rows:
             rows = rows.assign(own=rows["own"].map({True: "own"}).fillna(""), stand_ins=rows["stand_ins"].map(_few))
         parts.append({"title": f"{cohort.title}: surest {what} (at most {_STRONGEST})", "table": _table(rows)})
     return parts
+
+
+def _with_key(label: str, name: str) -> str:
+    """The spelling of the file, and after it the name in the tables."""
+    return name if label == name else f"{label} ({name})"
 
 
 def _few(stand_ins: str) -> str:

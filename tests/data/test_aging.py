@@ -55,6 +55,20 @@ def test_sound_people_need_nothing(prepare):
     assert not prepared.ledger.notes
 
 
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_ages_are_told(prepare, adjusted):
+    table = people()
+    table.loc[:9, "age"] = np.nan
+    prepared = prepare(table, {"adjust": ["sex", "age"] if adjusted else ["sex"]})
+    ages = table["age"][10:]
+    expected = {"column": "age", "lowest": ages.min(), "median": ages.median(), "highest": ages.max()}
+    assert prepared.ages == {**expected, "adjusted": adjusted}
+    # All phenotypes go with age, until it is adjusted for.
+    correlations = prepared.Y.corrwith(ages.set_axis(prepared.Y.index)).abs()
+    assert (correlations.max() < 1e-8) == adjusted
+    assert (correlations.min() > 0.3) != adjusted
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_found_less_dropped_is_used(prepare, seed):
     rng = np.random.default_rng([3, seed])

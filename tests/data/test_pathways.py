@@ -7,6 +7,7 @@ from cohorts import write
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nard.data.antibodies import read_antibodies
 from nard.data.groups import block_groups, own_genes, own_inputs, pathway_groups
 from nard.data.names import antibody_key, barcode, gene_key, is_barcode, nearest, patient, sample_type
 from nard.data.pathways import OTHER, Pathways, read_pathways
@@ -142,6 +143,7 @@ def test_a_trailing_semicolon_makes_no_gene(tmp_path):
 
 # Groups
 
+ANTIBODIES = read_antibodies()
 SMALL = Pathways(
     pd.DataFrame(
         [("B", "P1", "G1"), ("B", "P2PS9", "G2;G3"), ("A", "P3", "G4"), ("A", "P1", "G1")],
@@ -151,7 +153,7 @@ SMALL = Pathways(
 
 
 def test_groups_of_genes_and_proteins():
-    groups = pathway_groups(["G4", "NEW", "G1", "G2"], ["P9", "P3", "P2PS9", "P1"], SMALL)
+    groups = pathway_groups(["G4", "NEW", "G1", "G2"], ["P9", "P3", "P2PS9", "P1"], SMALL, ANTIBODIES)
     expected = [
         ("inputs", "G1", "mRNA", "B", "B;A", "G1"),
         ("inputs", "G2", "mRNA", "B", "B", "G2"),
@@ -162,14 +164,16 @@ def test_groups_of_genes_and_proteins():
         ("outputs", "P3", "total", "A", "A", "G4"),
         ("outputs", "P9", "total", OTHER, OTHER, ""),
     ]
-    assert list(groups.itertuples(index=False, name=None)) == expected
+    columns = ["side", "name", "kind", "pathway", "pathways", "genes"]
+    assert list(groups[columns].itertuples(index=False, name=None)) == expected
+    assert groups["label"].tolist() == groups["name"].tolist()
 
 
 def test_own_genes_are_those_that_encode_the_protein():
     pathways = Pathways(
         pd.DataFrame({"pathway": ["A", "A"], "protein": ["P1", "P2"], "gene": ["G1;G2", "MRE11A"]}),
     )
-    groups = pathway_groups(["G2|17", "G1", "MRE11", "P9"], ["P1", "P2-R-V", "P9"], pathways)
+    groups = pathway_groups(["G2|17", "G1", "MRE11", "P9"], ["P1", "P2-R-V", "P9"], pathways, ANTIBODIES)
     assert own_genes(groups) == {"P1": ["G1", "G2|17"], "P2-R-V": ["MRE11"], "P9": ["P9"]}
 
 
@@ -180,7 +184,7 @@ def test_own_genes_of_phenotypes_are_those_of_the_same_name():
 
 def test_own_inputs_share_a_pathway():
     inputs, outputs = ["G4", "NEW", "G1", "G2"], ["P9", "P3", "P2PS9", "P1"]
-    own = own_inputs(pathway_groups(inputs, outputs, SMALL), inputs, outputs)
+    own = own_inputs(pathway_groups(inputs, outputs, SMALL, ANTIBODIES), inputs, outputs)
     assert own.shape == (4, 2, 4)
     np.testing.assert_array_equal(own[:, 0] ^ own[:, 1], True)
     np.testing.assert_array_equal(

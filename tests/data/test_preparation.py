@@ -475,8 +475,9 @@ def test_of_two_spellings_the_most_complete_then_the_most_variable_is_kept():
     values.iloc[0, 2] = np.nan
     values["EGFR|2"] *= 3
     ledger = Ledger()
-    found = one_spelling(values, [gene_key(name) for name in values], "inputs", ledger)
+    found, old = one_spelling(values, [gene_key(name) for name in values], "inputs", ledger)
     assert list(found) == ["TP53", "EGFR"]
+    assert old == {"TP53": "TP53", "EGFR": "EGFR|2"}
     np.testing.assert_array_equal(found["TP53"], values["TP53"])
     np.testing.assert_array_equal(found["EGFR"], values["EGFR|2"])
     assert ledger.dropped[0]["names"] == ["EGFR", "EGFR|1", "TP53|7157"]

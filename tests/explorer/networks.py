@@ -35,8 +35,8 @@ def groups_of(inputs, outputs):
     for side, names, everybody, kind in (("inputs", inputs, INPUTS, "mRNA"), ("outputs", outputs, OUTPUTS, "total")):
         for name in names:
             pathway = PATHWAYS[everybody.index(name) * len(PATHWAYS) // len(everybody)]
-            rows.append((side, name, kind, pathway, f"{pathway};EMT", "TP53", colours[pathway]))
-    return pd.DataFrame(rows, columns=["side", "name", "kind", "pathway", "pathways", "genes", "colour"])
+            rows.append((side, name, name, kind, pathway, f"{pathway};EMT", "TP53", colours[pathway]))
+    return pd.DataFrame(rows, columns=["side", "name", "label", "kind", "pathway", "pathways", "genes", "colour"])
 
 
 # Of a fit with a hidden input behind its outputs, and two more that were not allowed for.
@@ -92,9 +92,9 @@ def large_cohorts(n_edges=2000, m=300):
     inputs = [f"GENE{i}" for i in range(60)]
     pathways = [f"Pathway {i * 12 // m}" for i in range(m)]
     colours = pathway_colours(pathways)
-    rows = [("inputs", name, "mRNA", pathways[0], pathways[0], name, colours[pathways[0]]) for name in inputs]
-    rows += [("outputs", name, "total", p, p, "", colours[p]) for name, p in zip(outputs, pathways, strict=True)]
-    groups = pd.DataFrame(rows, columns=["side", "name", "kind", "pathway", "pathways", "genes", "colour"])
+    rows = [("inputs", name, name, "mRNA", pathways[0], pathways[0], name, colours[pathways[0]]) for name in inputs]
+    rows += [("outputs", name, name, "total", p, p, "", colours[p]) for name, p in zip(outputs, pathways, strict=True)]
+    groups = pd.DataFrame(rows, columns=["side", "name", "label", "kind", "pathway", "pathways", "genes", "colour"])
     order = np.random.default_rng(0).permutation(m * (m - 1) // 2)
     return [
         CohortFits(

@@ -1,5 +1,7 @@
 """The explorer in Chromium: hostile names in real fits, and 2,000 edges."""
 
+from dataclasses import replace
+
 import pytest
 from browser import Explorer, browser
 from networks import HOSTILE, INPUTS, large_cohorts, small_cohorts
@@ -70,6 +72,28 @@ def test_a_private_edge_tells_that_the_other_cohort_lacks_its_node(chrome, tmp_p
     page.choose("other", 1)
     page.search("GSK3ALPHABETAPS21S9")
     assert "only AAA (GSK3ALPHABETAPS21S9 not measured in B<b>B)" in page.one("#panel").text
+
+
+def test_names_are_spelt_as_in_the_file_and_found_by_either(chrome, tmp_path):
+    spelt = {"GSK3ALPHABETAPS21S9": "GSK3-alpha-beta_pS21_S9", "P53": "p53"}
+    cohorts = [
+        replace(cohort, groups=cohort.groups.assign(label=cohort.groups["name"].replace(spelt)))
+        for cohort in small_cohorts()
+    ]
+    page = opened(chrome, cohorts, tmp_path)
+    for text in ("gsk3-alpha", "GSK3ALPHABETA"):
+        page.search(text)
+        assert page.text("panel-title") == "GSK3-alpha-beta_pS21_S9"
+    # The name in the tables stands below.
+    assert "GSK3ALPHABETAPS21S9" in page.one("#panel dl").text
+    assert page.node("output", "P53").get_attribute("aria-label").startswith("p53,")
+    assert page.node("output", "GSK3ALPHABETAPS21S9").text.startswith("GSK3-al")
+    fit = cohorts[0].fits["sequential"]
+    edges = fit.edges[fit.edges["selected"]]
+    ends = edges[(edges["source"] == "P53") | (edges["target"] == "P53")][["source", "target"]].to_numpy().ravel()
+    page.search("P53")
+    assert set(page.panel_rows("Neighbours")) == {spelt.get(name, name) for name in ends} - {"p53"}
+    page.assert_silent()
 
 
 def test_one_cohort_has_nothing_to_be_compared_with(chrome, tmp_path):

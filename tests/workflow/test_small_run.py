@@ -108,7 +108,10 @@ def test_the_command_writes_the_same_files(finished, tmp_path, cohort, method):
     assert (tmp_path / "groups.tsv").read_bytes() == (data / "groups.tsv").read_bytes()
 
 
-@pytest.mark.parametrize(("cohort", "names"), [("AAA", ["network", "associations"]), ("AGE", ["phenotype_network"])])
+@pytest.mark.parametrize(
+    ("cohort", "names"),
+    [("AAA", ["network", "associations"]), ("AGE", ["phenotype_network", "phenotype_associations"])],
+)
 def test_plot_draws_what_the_workflow_draws(finished, tmp_path, cohort, names):
     """Byte for byte; of the convergence only that of its own fit."""
     shutil.copytree(finished / "results" / cohort / "data", tmp_path / "data")

@@ -33,6 +33,7 @@ from nard.project.config import (
 )
 from nard.project.neighbours import neighbours, neighbours_told
 from nard import runs
+from nard.data.antibodies import read_antibodies
 from nard.data.downloads import masked, xena_url
 from nard.data.h5 import split_part
 from nard.data.pathways import read_pathways
@@ -63,6 +64,7 @@ def checked(config, files):
             read_yaml(path)
         config = validated(config, ", ".join(map(str, files)) or "config")
         read_pathways(config["pathways"], config["use_pathways"])
+        read_antibodies(config["antibodies"])
     except DataError as error:
         raise WorkflowError(str(error))
     return config
@@ -180,9 +182,9 @@ def fit_settings_of(wildcards):
     return fit_settings(config, method_entry(wildcards))
 
 
-def pathways_of(wildcards):
-    """The table of pathways that a cohort's preparation takes."""
-    return table_files(config, wildcards.cohort).get("pathways")
+def table_of(key, wildcards):
+    """The user's table of pathways or antibodies that a cohort's preparation takes, if any."""
+    return table_files(config, wildcards.cohort).get(key)
 
 
 def download_url(wildcards):

@@ -114,7 +114,8 @@ rule prepare:
     params:
         settings=preparation_of,
         files=named_files,
-        pathways=pathways_of,
+        pathways=partial(table_of, "pathways"),
+        antibodies=partial(table_of, "antibodies"),
         made_by=made_by("prepare", files=files_beside("nard/data")),
     message:
         "Checking the files of {wildcards.cohort} and preparing X and Y"

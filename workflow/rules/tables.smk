@@ -88,6 +88,7 @@ rule pathway_tables:
         held_out=expand(
             "results/{cohort}/{method}/held_out.tsv", cohort=of_kind(config, "omics"), method=config["reference"]
         ),
+        groups=expand("results/{cohort}/data/groups.tsv", cohort=of_kind(config, "omics")),
         nodes=expand("results/{cohort}/{method}/nodes.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
     output:

@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 // wish: the user's kind of threshold, where the method allows it; limits: the last one of either kind.
-const state = { cohort: 0, other: null, method: null, wish: "q", limits: { q: null, strength: 0 }, chosen: null };
+const state = { cohort: 0, other: null, method: null, wish: "q", limits: { q: null, strength: 0 }, chosen: null, labels: new Map() };
 const network = new Network($("network"), (id) => { state.chosen = id; update(); });
 
 function html(name, properties, ...children) {
@@ -87,6 +87,11 @@ function everybody() {
   return [...found.values()];
 }
 
+// How the file spells the name of an input or output.
+function labelOf(id) {
+  return state.labels.get(id);
+}
+
 function measured({ side, node }) {
   return `${plain(node.kind)} (${cohort().words[`${side}s`]})`;
 }
@@ -109,6 +114,7 @@ function update() {
   const edges = findings("edges");
   const shown = edges.slice(0, Number($("most").value));
   const nodes = everybody();
+  state.labels = new Map(nodes.map(({ id, node }) => [id, node.label]));
   const outputs = nodes.filter(({ side }) => side === "output").map(({ node }) => node);
   const [side, name] = state.chosen ? [state.chosen.split(":", 1)[0], state.chosen.slice(state.chosen.indexOf(":") + 1)] : [null, null];
   const mine = side === null ? [] : findings("associations").filter((one) => (side === "output" ? one.b : one.a) === name);
@@ -128,6 +134,7 @@ function update() {
     chosen: state.chosen,
     near: side === null ? new Set() : near,
     degree,
+    label: labelOf,
     titles: cohorts().map((one) => plain(one.title)),
     empty: `no edges at ${thresholdText()}`,
   });
@@ -223,7 +230,7 @@ function chip(colour) {
 // Tables of the panel.
 
 function nameButton(id) {
-  const button = html("button", { type: "button", className: "name", textContent: plain(id.slice(id.indexOf(":") + 1)) });
+  const button = html("button", { type: "button", className: "name", textContent: plain(labelOf(id)) });
   button.addEventListener("click", () => { state.chosen = id; update(); $("panel-title").focus(); });
   return button;
 }
@@ -267,8 +274,8 @@ function missingIn(finding, what) {
   const other = cohorts()[finding.first ? 1 : 0];
   const has = (nodes, name) => nodes.some((node) => node.name === name);
   const missing = [
-    has(what === "weight" ? other.inputs : other.outputs, finding.a) ? null : finding.a,
-    has(other.outputs, finding.b) ? null : finding.b,
+    has(what === "weight" ? other.inputs : other.outputs, finding.a) ? null : labelOf(`${what === "weight" ? "input" : "output"}:${finding.a}`),
+    has(other.outputs, finding.b) ? null : labelOf(`output:${finding.b}`),
   ].filter((name) => name !== null);
   return missing.length ? ` (${missing.map(plain).join(", ")} not measured in ${plain(other.title)})` : "";
 }
@@ -289,10 +296,11 @@ function fillPanel(side, name, edges, shown, mine, drawn) {
   const chosen = everybody().find(({ id }) => id === state.chosen);
   const { node } = chosen;
   const words = cohort().words;
-  $("panel-title").textContent = plain(name);
+  $("panel-title").textContent = plain(node.label);
   $("clear").hidden = false;
   const about = html("dl", {});
   const fact = (term, ...content) => about.append(html("dt", { textContent: term }), html("dd", {}, ...content));
+  if (node.label !== name) fact("in the tables", plain(name));
   fact("measured", measured(chosen));
   fact(cohort().kind === "omics" ? "pathway" : "block", ...node.pathways.map((pathway, i) =>
     html("span", { className: "pathway" }, ...(i ? [] : [chip(node.colour)]), plain(pathway))));
@@ -322,14 +330,15 @@ function fillPanel(side, name, edges, shown, mine, drawn) {
 function matches() {
   const text = $("search").value.trim().toLowerCase();
   if (!text) return [];
-  const rank = ({ node }) => { const name = node.name.toLowerCase(); return name === text ? 0 : name.startsWith(text) ? 1 : name.includes(text) ? 2 : 3; };
+  const alike = (name) => (name === text ? 0 : name.startsWith(text) ? 1 : name.includes(text) ? 2 : 3);
+  const rank = ({ node }) => Math.min(...[node.label, node.name].map((name) => alike(name.toLowerCase())));
   return everybody().filter((one) => rank(one) < 3).sort((a, b) => rank(a) - rank(b));
 }
 
 function showMatches() {
   const found = matches();
   $("matches").replaceChildren(...found.slice(0, 8).map((one) => {
-    const button = html("button", { type: "button" }, plain(one.node.name), html("small", { textContent: `${measured(one)} · ${plain(one.node.pathways[0])}` }));
+    const button = html("button", { type: "button" }, plain(one.node.label), html("small", { textContent: `${measured(one)} · ${plain(one.node.pathways[0])}` }));
     button.addEventListener("click", () => take(one));
     return html("li", {}, button);
   }));

@@ -96,7 +96,7 @@ function naming(row) {
 
 // The outputs that load most on a hidden input.
 function loadings(hidden, outputs) {
-  return hidden.map(([rank, loading]) => `${plain(outputs[rank].name)} (${signed(loading)})`).join(", ");
+  return hidden.map(([rank, loading]) => `${plain(outputs[rank].label)} (${signed(loading)})`).join(", ");
 }
 
 // Lines of at most so many letters, broken at blanks.

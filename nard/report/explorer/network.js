@@ -23,10 +23,10 @@ function renew(group, children) {
   }
 }
 
-function describe(finding, titles) {
+function describe(finding, [a, b], titles) {
   const parts = [finding.first, finding.second].map((row, which) =>
     row ? `${titles[which]}: ${signed(row.value)} ${interval(row)}, q ${qText(row.q)}` : null);
-  return `${plain(finding.a)} – ${plain(finding.b)}. ${parts.filter(Boolean).join("; ")}`;
+  return `${plain(a)} – ${plain(b)}. ${parts.filter(Boolean).join("; ")}`;
 }
 
 class Network {
@@ -107,7 +107,7 @@ class Network {
     for (let pass = 0; pass < 2; pass++) {
       const room = outputs.map((node, i) => {
         const reach = Math.min(this.width / 2 / Math.abs(Math.cos(angles[i])), this.height / 2 / Math.abs(Math.sin(angles[i])));
-        return reach - 0.72 * this.font * shorten(node.name, this.longest).length - 16;
+        return reach - 0.72 * this.font * shorten(node.label, this.longest).length - 16;
       });
       this.radius = Math.max(Math.min(...room), 40);
       if (pass === 0) this.font = Math.max(SMALLEST, Math.min(LARGEST, this.radius * this.slot / 1.15));
@@ -161,11 +161,12 @@ class Network {
   }
 
   line(finding, kind) {
-    const { chosen, titles } = this.scene;
+    const { chosen, titles, label } = this.scene;
+    const ends = [label(`${kind === "edge" ? "output" : "input"}:${finding.a}`), label(`output:${finding.b}`)];
     const path = this.keep(JSON.stringify([kind, finding.a, finding.b, finding.status, finding.strength]), () => svgElement("path", {
       class: `${kind} ${finding.status}`,
       "stroke-width": Math.min(0.8 + 5 * finding.strength, 6).toFixed(2),
-    }, svgElement("title", {}, describe(finding, titles))));
+    }, svgElement("title", {}, describe(finding, ends, titles))));
     path.finding = finding;
     // Inputs stand elsewhere when others join them.
     if (kind === "association" || !path.hasAttribute("d")) this.bend(path);
@@ -182,7 +183,7 @@ class Network {
     const close = side === "input" || id === chosen || near.has(node.name);
     const marks = { chosen: id === chosen, near: close, lone: side === "output" && !kept.edges && !close };
     for (const [mark, on] of Object.entries(marks)) element.classList.toggle(mark, on);
-    const said = `${plain(node.name)}, ${plain(node.kind)}, ${plain(node.pathways.join(", "))}${side === "output" ? `, ${kept.edges} edges` : ""}`;
+    const said = `${plain(node.label)}, ${plain(node.kind)}, ${plain(node.pathways.join(", "))}${side === "output" ? `, ${kept.edges} edges` : ""}`;
     if (title.textContent !== said) title.textContent = said;
     element.setAttribute("aria-label", said);
     element.setAttribute("aria-pressed", id === chosen);
@@ -194,7 +195,7 @@ class Network {
     const shape = side === "output"
       ? svgElement("circle", { r: size, fill: node.colour })
       : svgElement("rect", { x: -4.5, y: -4.5, width: 9, height: 9, fill: node.colour });
-    const label = svgElement("text", { "font-size": this.font, dy: "0.35em", ...(side === "input" && { class: "halo", x: 9 }) }, shorten(node.name, this.longest));
+    const label = svgElement("text", { "font-size": this.font, dy: "0.35em", ...(side === "input" && { class: "halo", x: 9 }) }, shorten(node.label, this.longest));
     const title = svgElement("title", {});
     const element = svgElement("g", { class: `node ${side}`, role: "button", tabindex: -1 }, title, shape, label);
     element.dataset.id = id;

@@ -90,6 +90,7 @@ def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> di
 def _node(row) -> dict:
     return {
         "name": row.name,
+        "label": row.label,
         "kind": row.kind,
         "colour": row.colour,
         "pathways": [row.pathway, *(name for name in row.pathways.split(";") if name not in ("", row.pathway))],
