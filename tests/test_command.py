@@ -16,7 +16,7 @@ from cohorts import N, raw_tables, write
 
 import nard
 from nard.command import main
-from nard.files import read_tsv
+from nard.files import read_tsv, write_tsv
 from nard.fits.fitting import FIT_FILES
 from nard.project.config import load_config, schema
 
@@ -382,6 +382,16 @@ def test_compare_fits(demo, tables, tmp_path, capsys):
     }
     assert [row["what"] for row in rows] == ["associations", "edges"]
     assert "jaccard" in said(capsys, "compare", demo / "fit", tmp_path / "b").out
+
+
+def test_compare_fits_that_found_nothing(demo, tmp_path, capsys):
+    for name in ("a", "b"):
+        for what in ("associations", "edges"):
+            table = read_tsv(demo / f"fit/{what}.tsv").assign(selected=False)
+            write_tsv(table, tmp_path / name / f"{what}.tsv")
+    folders = tmp_path / "a", tmp_path / "b"
+    assert [row["jaccard"] for row in json.loads(said(capsys, "compare", *folders, "--json").out)] == [None, None]
+    assert said(capsys, "compare", *folders).out.count("n/a") == 2
 
 
 def test_compare_with_the_truth(demo, capsys):

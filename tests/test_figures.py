@@ -357,6 +357,10 @@ def test_upset_of_one_set_or_none():
     assert says(plot_upset({"A": {1, 2}}, None, None, title="UpSet"), "A is the only cancer")
     assert says(plot_upset({"A": set(), "B": set()}, None, None, title="UpSet"), "No associations were found")
     plot_upset({"A": {1}, "B": {2}}, None, None, title="UpSet")
+    left = plot_upset({"A": set(), "B": set()}, None, None, title="UpSet", untested=3)
+    assert says(left, "that could be tested in all of them; 3 others were found")
+    left = plot_upset({"A": {1}, "B": {2}}, None, None, title="UpSet", untested=3)
+    assert says(left, "left out: 3 associations found, but not tested in every cancer")
 
 
 def test_pathway_map_shows_percentages():
@@ -417,6 +421,7 @@ def test_jaccard_is_averaged_over_cohorts():
     )
     figure = plot_jaccard(table, title="Agreement")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.40\n0.20–0.60"]
+    assert says(figure, "over 2 cohorts, those without findings left out; hatched: neither method selects any")
 
 
 def test_blocks_are_symmetric_and_counted():

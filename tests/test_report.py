@@ -10,7 +10,7 @@ from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.estimator.findings import caution_text
 from nard.figures.catalogue import figures_of
-from nard.fits.comparison import agreement, jaccard_table
+from nard.fits.comparison import agreement, candidates, jaccard_table
 from nard.fits.hidden import HiddenInput, hidden_inputs
 from nard.fits.results import node_table
 from nard.project.config import validated
@@ -39,7 +39,7 @@ def cohorts():
         fit = {
             "method": "sequential",
             "fdr": 0.05,
-            "found": {"features": 1, "associations": 1, "edges": 1},
+            "found": {"features": 1, "features_with_associations": 1, "associations": 1, "edges": 1},
             "tuned": {"lam": 0.125},
             "diagnostics": {"converged": False},
         }
@@ -60,6 +60,7 @@ def tables():
         rows = table[table["selected"]]
         pairs = (tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True))
         edges[cohort.summary["cohort"]] = dict(zip(pairs, rows["partial_correlation"], strict=True))
+    possible = {cohort.summary["cohort"]: candidates(cohort.groups, "edges") for cohort in small_cohorts()}
     methods = pd.DataFrame({"cohort": ["AAA"], "method": ["sequential"], "converged": [True]})
     findings = {
         ("AAA", method, what): frozenset(found)
@@ -75,7 +76,7 @@ def tables():
         "methods": methods,
         "jaccard": jaccard_table(findings),
         "crosstalk": crosstalk,
-        "agreement_edges": agreement(edges, ("source", "target")),
+        "agreement_edges": agreement(edges, ("source", "target"), possible),
     }
 
 
@@ -118,11 +119,14 @@ def test_the_words_are_those_of_the_tables(cohorts, tables):
     text = alt_text("network_AAA")
     assert f"Network of 10 proteins in AAA with {len(edges)} edges, {positive} of them positive" in text
     assert f"The strongest: {strongest['source']} – {strongest['target']} (" in text
-    shared = tables["agreement_edges"]
+    # The second cohort lacks an output.
+    assert set(tables["agreement_edges"]["untested"]) == {"", "B<b>B"}
+    shared = tables["agreement_edges"].query("untested == ''")
     both = (shared["n_cohorts"] == 2).sum()
-    assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in alt_text(
-        "upset_edges"
-    )
+    left_out = len(tables["agreement_edges"]) - len(shared)
+    text = alt_text("upset_edges")
+    assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in text
+    assert f"without {left_out} other" in text
     assert "4 edges within them and 4 between them; of two different ones, EMT and RTK share most, 3" in alt_text(
         "crosstalk"
     )

@@ -243,7 +243,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         "notes": [{"code": "read", "side": "inputs", "file": bad, "layout": "plain table"}],
         "dropped": [{"code": "filter", "filter": bad, "side": "inputs", "what": "samples", "count": 1, "names": [bad]}],
     }
-    found = {"features": 1, "associations": 1, "edges": 1}
+    found = {"features": 1, "features_with_associations": 1, "associations": 1, "edges": 1}
     fit = {"fdr": 0.05, "found": found, "diagnostics": {}}
     edges = {
         "source": [bad],

@@ -190,7 +190,9 @@ _NETWORK = {"fit": "{fit}/fit.json", "nodes": "{fit}/nodes.tsv", "edges": "{fit}
 _FITS = ["{fit}/fit.json"]
 _SHARED = (
     "What the cancers share. A bar counts the findings that exactly the cancers with a filled dot have in common (each "
-    "finding is counted once), stacked by pathway in the colours of the networks."
+    "finding is counted once), stacked by pathway in the colours of the networks. Only pairs that were measured in "
+    "every cancer are counted; the figure says how many findings that leaves out, and the column untested of "
+    "results/comparison/agreement_*.tsv which."
 )
 
 CATALOGUE: dict[str, Figure] = {

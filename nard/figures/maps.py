@@ -168,6 +168,7 @@ def plot_jaccard(table, *, title, note=None):
     story = height + 0.25 + below
     cohorts = table["cohort"].nunique()
     remark = f"Jaccard index: mean and range over {cohorts} cohort{'s' if cohorts > 1 else ''}"
+    remark += ", those without findings left out" if table["jaccard"].isna().any() else ""
     figure = page(
         stories * story,
         title=title,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "listed", "origin", "signed"]
+__all__ = ["NAMES", "counted", "found", "listed", "origin", "signed"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
@@ -28,6 +28,21 @@ def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:
     if method:
         parts.append(find_method(method).title)
     return " – ".join(parts)
+
+
+def found(numbers: Mapping[str, int]) -> list[str]:
+    """What a fit selected, from the ``found`` of its ``fit.json``."""
+    return [
+        f"{counted(numbers['associations'], 'association')} of "
+        f"{counted(numbers['features_with_associations'], 'input')}",
+        f"{counted(numbers['features'], 'input')} in the test over all outputs at once",
+        f"{counted(numbers['edges'], 'edge')} between outputs",
+    ]
+
+
+def counted(number: int, noun: str) -> str:
+    """One thing, two things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def signed(value: float) -> str:

@@ -86,6 +86,7 @@ def write_fit(model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[
         "associations_listed": "all" if everything else "selected only",
         "found": {
             "features": int(features["selected"].sum()),
+            "features_with_associations": int(associations.loc[associations["selected"], "feature"].nunique()),
             "associations": int(associations["selected"].sum()),
             "edges": int(edges["selected"].sum()),
         },

@@ -47,7 +47,9 @@ def methods_table(
     rows = []
     for fit, predicted in zip(fits, held_out, strict=True):
         cohort, method = fit["cohort"], fit["method"]
-        agrees = {what: 1.0 if method == reference else agreement[cohort, method, what] for what in ENDS}
+        # Two methods without findings neither agree nor differ, and no more does a method with itself.
+        itself = {what: 1.0 if fit["found"][what] else float("nan") for what in ENDS}
+        agrees = itself if method == reference else {what: agreement[cohort, method, what] for what in ENDS}
         chosen = {name: value for name, value in fit["tuned"].items() if value is not None}
         rows.append(
             {
