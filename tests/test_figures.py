@@ -461,7 +461,17 @@ def test_jaccard_is_averaged_over_cohorts():
     )
     figure = plot_jaccard(table, title="Agreement")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.40\n0.20–0.60"]
-    assert says(figure, "over 2 cohorts, those without findings left out; hatched: neither method selects any")
+    assert says(figure, "over 2 cohorts; hatched: neither method selects any")
+
+
+def test_jaccard_says_over_how_many_cohorts():
+    """Not all of them have all methods, and where neither selects any there is no index."""
+    rows = [("X", "a", "b", 0.2), ("Y", "a", "b", 0.6), ("X", "a", "c", 0.5), ("Y", "a", "c", np.nan)]
+    table = pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "jaccard"]).assign(what="edges")
+    figure = plot_jaccard(table, title="Agreement")
+    assert says(figure, "mean and range over 1 to 2 cohorts")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.40\n0.20–0.60", "0.50"]
+    assert says(plot_jaccard(table.assign(jaccard=np.nan), title="Agreement"), "over 0 cohorts; hatched")
 
 
 def test_blocks_are_symmetric_and_counted():

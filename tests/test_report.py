@@ -28,6 +28,11 @@ CONFIG = validated(
 )
 FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
 
+COHORT = {
+    **{"cohort": "BBB", "title": HOSTILE[0], "data": "simulated", "samples": 90, "inputs": 6, "outputs": 9},
+    **{"samples_with_inputs": 100, "samples_with_outputs": 95, "inputs_found": 8, "outputs_found": 10},
+}
+
 
 @pytest.fixture(scope="module")
 def cohorts():
@@ -72,7 +77,7 @@ def tables():
         columns=["cohort", "pathway_a", "pathway_b", "edges", "possible"],
     )
     return {
-        "cohorts": pd.DataFrame({"cohort": [HOSTILE[0]]}),
+        "cohorts": pd.DataFrame([COHORT]),
         "methods": methods,
         "jaccard": jaccard_table(findings),
         "crosstalk": crosstalk,
@@ -135,6 +140,12 @@ def test_the_words_are_those_of_the_tables(cohorts, tables):
     assert "λ = 0.125" in alt_text("lam_path_AAA")
     assert "has not converged" in alt_text("trace_AAA")
     assert alt_text("upset_Apoptosis") is None
+
+
+def test_the_table_of_cohorts_has_what_was_used_beside_what_was_found(page):
+    [row] = re.findall(r"<tr>(<td>[^\n]*<td>simulated</td>[^\n]*)</tr>", page)
+    cells = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+    assert cells == [f"{HOSTILE[0]} (BBB)", "simulated", "90 of 100, 95", "6 of 8", "9 of 10"]
 
 
 def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):
