@@ -6,6 +6,7 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from browser import browser
 from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.estimator.findings import caution_text
@@ -146,6 +147,24 @@ def test_the_table_of_cohorts_has_what_was_used_beside_what_was_found(page):
     [row] = re.findall(r"<tr>(<td>[^\n]*<td>simulated</td>[^\n]*)</tr>", page)
     cells = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
     assert cells == [f"{HOSTILE[0]} (BBB)", "simulated", "90 of 100, 95", "6 of 8", "9 of 10"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_and_its_table_of_cohorts_fit_a_screen(cohorts, tables, width, tmp_path, request):
+    names = [*(f"COHORT{i}" for i in range(7)), "AGING"]
+    # What the default run has.
+    shown = pd.DataFrame([{**COHORT, "cohort": name, "title": name.replace("AGING", "Aging")} for name in names])
+    folder = request.config.rootpath / "workflow" / "report"
+    page = report_page(cohorts, {**tables, "cohorts": shown}, [], folder, CONFIG, {}, MethodsSection([], []))
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 800}
+    with browser(tmp_path) as chrome:
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        chrome.get((tmp_path / "report.html").as_uri())
+        assert chrome.execute_script("return document.documentElement.scrollWidth") <= width
+        box = "document.querySelector('#overview .scroll')"
+        assert chrome.execute_script(f"return {box}.scrollWidth <= {box}.clientWidth")
+        assert len(chrome.find_elements("css selector", "#overview tbody tr")) == 8
 
 
 def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):

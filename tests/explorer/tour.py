@@ -324,7 +324,14 @@ def two_cohorts_compare(page, cohorts, reference):
     driven = [association_set(fit.associations) for fit in fits]
     name = sorted(target for _, target in driven[0] & driven[1])[0]
     page.search(name)
-    assert set(page.panel_rows("Driven by")) == {feature for feature, target in driven[0] | driven[1] if target == name}
+    rows = page.panel_rows("Driven by")
+    assert set(rows) == {feature for feature, target in driven[0] | driven[1] if target == name}
+    # Those that only one of them has stand beside the other's estimate.
+    for feature, cells in rows.items():
+        for cell, pairs, fit in zip(cells, driven, fits, strict=True):
+            table = fit.associations.set_index(["feature", "target"])
+            assert numbers(cell)[0] == pytest.approx(table["weight"][feature, name], abs=1e-3)
+            assert ("does not pass" in cell) == ((feature, name) not in pairs)
     page.one("#clear").click()
     page.choose("other", "")
     page.choose("most", CAP)

@@ -236,7 +236,7 @@ function nameButton(id) {
 
 function valueCell(row) {
   const notes = [interval(row), row.q === null ? "not tested" : `q = ${qText(row.q)}`];
-  const lines = [...(state.other === null ? [notes.join(" · ")] : notes), naming(row), row.passing ? "" : "below the threshold"].filter(Boolean);
+  const lines = [...(state.other === null ? [notes.join(" · ")] : notes), naming(row), row.passing ? "" : "does not pass"].filter(Boolean);
   return html("td", { className: row.passing ? "n" : "n below" }, signed(row.value), ...lines.map((text) => html("small", { textContent: text })));
 }
 

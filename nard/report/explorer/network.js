@@ -25,7 +25,7 @@ function renew(group, children) {
 
 function describe(finding, titles) {
   const parts = [finding.first, finding.second].map((row, which) =>
-    row ? `${titles[which]}: ${signed(row.value)} ${interval(row)}, q ${qText(row.q)}${row.passing ? "" : ", below the threshold"}` : null);
+    row ? `${titles[which]}: ${signed(row.value)} ${interval(row)}, q ${qText(row.q)}${row.passing ? "" : ", does not pass"}` : null);
   return `${plain(finding.a)} – ${plain(finding.b)}. ${parts.filter(Boolean).join("; ")}`;
 }
 
