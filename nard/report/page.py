@@ -210,7 +210,8 @@ def _hidden(cohort: CohortResults) -> list[dict]:
     parts = []
     for rows, titles in tables.items():
         what = f"{len(rows)} hidden input{'' if len(rows) == 1 else 's'}" if rows else "none"
-        part: dict = {"title": f"{cohort.title}: {what} ({', '.join(titles)})"}
+        heading = f"{cohort.title}: {what} ({', '.join(titles)})"
+        part: dict = {"title": heading} if rows else {"paragraphs": [heading]}
         if rows:
             table = pd.DataFrame(rows, columns=["largest loadings", "most alike, with r"])
             table.insert(0, "hidden input", [str(number) for number in range(1, len(rows) + 1)])
