@@ -216,7 +216,7 @@ CATALOGUE: dict[str, Figure] = {
         title="Gene → protein associations of {cohort}",
         caption="Gene → protein associations of {cohort} that are selected at the false discovery rate of the config. "
         "Colour is the weight in standard deviations of the protein per standard deviation of the gene; framed cells "
-        "are genes and the proteins that they encode. The figure says how many it has no room for.",
+        "are genes and the proteins that they encode. The figure says how many it has room for.",
         cases=_of_cohorts("omics"),
         fits=_reference,
         inputs={
