@@ -164,7 +164,8 @@ def _findings(table, a, b, value, intervals, least, beyond, elsewhere) -> dict:
     # The list is complete below the q-value of the first row that it lacks; null if it lacks none.
     beyond = float(table["qvalue"].iloc[kept]) if tested and kept < len(table) else beyond
     table = pd.concat([table, intervals], axis=1)
-    others = table.iloc[max(kept, found) :]
+    # Methods that do not test set to zero, as a rule, what they do not select.
+    others = table.iloc[max(kept, found) :].dropna(subset="qvalue")
     rows = pd.concat([table.iloc[:kept], others[_among(others, a[0], b[0], elsewhere)]])
     naming = _naming(rows, a[1]) if "stand_ins" in rows else {}
     return {
