@@ -1,6 +1,8 @@
 """What the documentation takes from the code: config keys, files and columns, and the example network.
 
-A hook of MkDocs. In a page, a line ``<!-- generated: name -->`` is replaced by what the function of that name makes.
+A hook of MkDocs. In a page, what stands between the lines ``<!-- generated: name -->`` and ``<!-- end -->`` is what the
+function of that name makes. The pages are read on code hosts, too, so it is committed; ``python docs/generate.py``
+writes it anew.
 """
 
 from __future__ import annotations
@@ -8,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import yaml
-from mkdocs.structure.files import File
 
 from nard.project.config import resolve, schema
 
-_PLACE = re.compile(r"^<!-- generated: ([a-z_]+) -->$", re.MULTILINE)
+_PAGES = Path(__file__).parent
+_PLACE = re.compile(r"^<!-- generated: ([a-z_]+) -->$.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
+_MARKS = re.compile(r"^<!-- (generated: [a-z_]+|end) -->$", re.MULTILINE)
 _OUTSIDE = re.compile(r"\[[^\]]+\]\(\.\./([^)]+)\)")
 _EXAMPLE = {"samples": 200, "pathways": ["Apoptosis", "Cell-cycle", "PI3K/AKT"], "seed": 4, "lam": 0.1}
 
@@ -24,15 +26,9 @@ _EXAMPLE = {"samples": 200, "pathways": ["Apoptosis", "Cell-cycle", "PI3K/AKT"],
 # Called by MkDocs
 
 
-def on_files(files, config):
-    """Adds the example's figure."""
-    files.append(File.generated(config, "figures/network.png", content=_picture()))
-    return files
-
-
 def on_page_markdown(markdown, page, config, files):
     """Fills the places of generated text; files outside of these pages are named, not linked."""
-    return _OUTSIDE.sub(lambda link: f"`{link[1]}`", filled(markdown))
+    return _OUTSIDE.sub(lambda link: f"`{link[1]}`", _MARKS.sub("", filled(markdown)))
 
 
 def on_page_content(html, page, config, files):
@@ -42,7 +38,7 @@ def on_page_content(html, page, config, files):
 
 def filled(markdown: str) -> str:
     parts = {"config_keys": config_keys, "output_files": output_files, "example_edges": example_edges, "times": times}
-    return _PLACE.sub(lambda place: parts[place[1]](), markdown)
+    return _PLACE.sub(lambda place: f"<!-- generated: {place[1]} -->\n\n{parts[place[1]]()}\n\n<!-- end -->", markdown)
 
 
 # Config keys
@@ -52,7 +48,9 @@ def config_keys() -> str:
     """A heading per key, below it its values, its default and its description."""
     parts = []
     for path, node in every_key():
-        lines = [f"{'##' if len(path) == 1 else '###'} `{'.'.join(path)}` {{ #{'.'.join(path)} }}"]
+        name = ".".join(path)
+        # The anchor by which other pages link to a key, on any host.
+        lines = [f'{"##" if len(path) == 1 else "###"} <a id="{name}"></a>`{name}`']
         facts = [_values(node)]
         if "default" in node and node.get("type") != "object":
             facts.append(f"default: `{_plain(node['default'])}`")
@@ -109,7 +107,7 @@ def described_files() -> list[dict]:
 
 
 def _read(name: str) -> list[dict]:
-    return yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return yaml.safe_load((_PAGES / name).read_text(encoding="utf-8"))
 
 
 def output_files() -> str:
@@ -167,14 +165,12 @@ def _example():
     return node_table(coloured(groups, pathways.names), edges), edges
 
 
-def _picture() -> bytes:
+def draw_example(path: Path) -> None:
     from nard.figures import plot_network
 
     nodes, edges = _example()
     figure = plot_network(nodes, edges, title="An example", note=f"SIMULATED DATA – {_EXAMPLE['samples']} samples")
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
-    return picture.getvalue()
+    figure.savefig(path, format="png", dpi=130, metadata={"Software": None})
 
 
 def example_edges() -> str:
@@ -189,3 +185,9 @@ def example_edges() -> str:
         for row in edges.loc[sorted(chosen), columns].itertuples(index=False)
     ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [columns, ["---"] * len(columns), *rows])
+
+
+if __name__ == "__main__":
+    for page in sorted(_PAGES.glob("*.md")):
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+    draw_example(_PAGES / "figures/network.png")

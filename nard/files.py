@@ -22,10 +22,14 @@ __all__ = ["atomic", "read_json", "read_tsv", "write_json", "write_npz", "write_
 _DIGITS = "%.8g"
 # Columns of names, which stay text even if they look like numbers.
 _NAMES = dict.fromkeys(
-    ("sample", "feature", "source", "target", "name", "id", "label", "genes", "sites", "cohort", "stand_ins"), str
+    (
+        *("sample", "feature", "source", "target", "name", "id", "label", "genes", "sites", "cohort"),
+        *("stand_ins", "untested"),
+    ),
+    str,
 )
 # Of these, lists that may be empty, which is not missing.
-_LISTS = ("stand_ins", "genes", "sites")
+_LISTS = ("stand_ins", "genes", "sites", "untested")
 
 
 @contextmanager

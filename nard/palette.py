@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["MUTED", "NEGATIVE", "OTHER", "PALETTE", "POSITIVE", "colours_of", "pathway_colours"]
+__all__ = ["FIRST", "MUTED", "NEGATIVE", "OTHER", "PALETTE", "POSITIVE", "SECOND", "colours_of", "pathway_colours"]
 
 POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
+# Of two cohorts that are compared, which are no signs.
+FIRST, SECOND = "#8400CD", "#661100"
 MUTED = "#8A8A8A"
 OTHER = "#BBBBBB"
 

@@ -131,25 +131,41 @@ def findings(first, pairs):
 
 def test_edges_are_shared_within_and_between_pathways():
     tables = {"X": findings("source", [("b", "a"), ("a", "c")]), "Y": findings("source", [("a", "b")])}
-    contents, group, colours = shared_findings(tables, [GROUPS, GROUPS], "edges")
+    contents, group, colours, untested = shared_findings(tables, [GROUPS, GROUPS], "edges")
+    assert untested == 0
     assert contents == {"X": {("a", "b"), ("a", "c")}, "Y": {("a", "b")}}
     assert group == {("a", "b"): "left", ("a", "c"): "between pathways"}
     assert list(colours) == ["left", "right", "other", "between pathways"]
     assert colours["right"] == "#000002"
-    contents, _, _ = shared_findings(tables, [GROUPS, GROUPS], "edges", "left")
+    contents, _, _, _ = shared_findings(tables, [GROUPS, GROUPS], "edges", "left")
     assert contents == {"X": {("a", "b")}, "Y": {("a", "b")}}
 
 
 def test_an_association_is_of_the_pathway_of_its_protein():
     tables = {"X": findings("feature", [("G", "a"), ("G", "c")]), "Y": findings("feature", [])}
-    contents, group, _ = shared_findings(tables, [GROUPS], "associations", "right")
+    contents, group, _, _ = shared_findings(tables, [GROUPS], "associations", "right")
     assert contents == {"X": {("G", "c")}, "Y": set()}
     assert group == {("G", "a"): "left", ("G", "c"): "right"}
 
 
 def test_a_protein_counts_in_the_figure_of_each_of_its_pathways():
     tables = {"X": findings("feature", [("G", "a"), ("G", "b"), ("G", "c")])}
-    contents, group, colours = shared_findings(tables, [GROUPS], "associations", "core")
+    contents, group, colours, _ = shared_findings(tables, [GROUPS], "associations", "core")
     assert contents == {"X": {("G", "a"), ("G", "c")}}
     assert {group[pair] for pair in contents["X"]} == {"core"}
     assert "core" in colours
+
+
+def test_only_pairs_that_every_cancer_has_measured_are_compared():
+    """b is measured in X only, so that an edge with it is none that Y lacks."""
+    tables = {"X": findings("source", [("b", "a"), ("a", "c")]), "Y": findings("source", [("a", "c")])}
+    without = GROUPS[GROUPS["name"] != "b"]
+    contents, _, _, untested = shared_findings(tables, [GROUPS, without], "edges")
+    assert contents == {"X": {("a", "c")}, "Y": {("a", "c")}}
+    assert untested == 1
+    # Nor is an association of a gene that Y lacks.
+    tables = {"X": findings("feature", [("G", "a"), ("G", "c")]), "Y": findings("feature", [])}
+    without = GROUPS[GROUPS["name"] != "G"]
+    contents, _, _, untested = shared_findings(tables, [GROUPS, without], "associations", "left")
+    assert contents == {"X": set(), "Y": set()}
+    assert untested == 1

@@ -19,7 +19,7 @@ import nard
 from nard.baselines import CAPME
 from nard.command import main
 from nard.errors import FitError
-from nard.files import read_json, read_tsv, write_json
+from nard.files import read_json, read_tsv, write_json, write_tsv
 from nard.fits.fitting import FIT_FILES
 from nard.project.config import load_config, schema
 from nard.project.patterns import files_by_cohort
@@ -391,6 +391,16 @@ def test_compare_fits(demo, tables, tmp_path, capsys):
     }
     assert [row["what"] for row in rows] == ["associations", "edges"]
     assert "jaccard" in said(capsys, "compare", demo / "fit", tmp_path / "b").out
+
+
+def test_compare_fits_that_found_nothing(demo, tmp_path, capsys):
+    for name in ("a", "b"):
+        for what in ("associations", "edges"):
+            table = read_tsv(demo / f"fit/{what}.tsv").assign(selected=False)
+            write_tsv(table, tmp_path / name / f"{what}.tsv")
+    folders = tmp_path / "a", tmp_path / "b"
+    assert [row["jaccard"] for row in json.loads(said(capsys, "compare", *folders, "--json").out)] == [None, None]
+    assert said(capsys, "compare", *folders).out.count("n/a") == 2
 
 
 def test_compare_with_the_truth(demo, capsys):

@@ -11,7 +11,9 @@ from nard.files import read_tsv, write_tsv
 from nard.fits.comparison import (
     agreement,
     association_set,
+    candidates,
     cohorts_jaccard,
+    comparable,
     edge_set,
     explained_by,
     feature_set,
@@ -37,20 +39,23 @@ sets = st.frozensets(st.integers(0, 12), max_size=10)
 @given(sets, sets, sets)
 def test_jaccard(a, b, c):
     value = jaccard(a, b)
-    assert 0 <= value <= 1
-    assert value == jaccard(b, a)
-    assert jaccard(a, a) == 1
-    assert (value == 1) == (a == b)
-    assert (value == 0) == (not a & b and bool(a | b))
+    assert np.isnan(value) == (not a | b)
+    assert a == frozenset() or jaccard(a, a) == 1
+    if a | b:
+        assert 0 <= value <= 1
+        assert value == jaccard(b, a)
+        assert (value == 1) == (a == b)
+        assert (value == 0) == (not a & b)
     if a | b:
         assert value == pytest.approx(sum(x in b for x in a) / len({*a, *b}))
-    # One less the index is a distance.
-    assert 1 - jaccard(a, c) <= (1 - jaccard(a, b)) + (1 - jaccard(b, c)) + 1e-12
+    # One less the index is a distance, where there is one.
+    if (a | b) and (b | c) and (a | c):
+        assert 1 - jaccard(a, c) <= (1 - jaccard(a, b)) + (1 - jaccard(b, c)) + 1e-12
 
 
 def test_jaccard_takes_any_collection():
     assert jaccard([1, 1, 2], {2: "x", 3: "y"}) == 1 / 3
-    assert jaccard([], []) == 1
+    assert np.isnan(jaccard([], []))
 
 
 EDGES = pd.DataFrame(
@@ -109,7 +114,10 @@ def test_jaccard_of_methods():
     assert len(rows) == len(table) == 6
     assert rows["C", "full", "hybrid", "associations"] == (0.5, 3, 3)
     assert rows["C", "full", "hybrid", "edges"] == (0, 0, 1)
-    assert rows["C", "full", "sequential", "edges"] == (1, 0, 0)
+    # Two methods that find nothing neither agree nor differ.
+    nothing = rows["C", "full", "sequential", "edges"]
+    assert np.isnan(nothing[0])
+    assert nothing[1:] == (0, 0)
 
 
 def test_agreement():
@@ -118,27 +126,50 @@ def test_agreement():
         "READ": {("a", "x"): 0.3, ("b", "x"): 0.4, ("c", "y"): -1.0},
         "OV": {("a", "x"): 0.1},
     }
-    table = agreement(weights, ("feature", "target"))
+    everything = (frozenset("abc"), frozenset("xy"))
+    # COAD lacks an output, OV an input.
+    possible = {
+        "COAD": (frozenset("abc"), frozenset("x")),
+        "READ": everything,
+        "OV": (frozenset("ab"), frozenset("xy")),
+    }
+    table = agreement(weights, ("feature", "target"), possible)
     assert list(table.itertuples(index=False, name=None)) == [
-        ("a", "x", 3, "COAD;READ;OV", True, pytest.approx(0.3)),
-        ("b", "x", 2, "COAD;READ", False, pytest.approx(0.1)),
-        ("c", "y", 1, "READ", True, -1.0),
+        ("a", "x", 3, "COAD;READ;OV", "", True, pytest.approx(0.3)),
+        ("b", "x", 2, "COAD;READ", "", False, pytest.approx(0.1)),
+        ("c", "y", 1, "READ", "COAD;OV", True, -1.0),
     ]
-    nothing = agreement({"COAD": {}, "OV": {}}, ("source", "target"))
+    nothing = agreement({"COAD": {}, "OV": {}}, ("source", "target"), {"COAD": everything, "OV": everything})
     assert nothing.empty
     assert list(nothing)[:3] == ["source", "target", "n_cohorts"]
 
 
 def test_jaccard_of_cohorts():
-    edges = {"COAD": {1: 0.1, 2: 0.2}, "READ": {2: 0.3, 3: 0.4, 4: 0.5}, "OV": {}}
-    table = cohorts_jaccard({"edges": edges})
-    assert list(table.itertuples(index=False, name=None)) == [
-        ("COAD", "READ", "edges", 0.25, 2, 3),
-        ("COAD", "OV", "edges", 0.0, 2, 0),
-        ("READ", "OV", "edges", 0.0, 3, 0),
-    ]
+    edges = {
+        "COAD": {("a", "b"): 0.1, ("a", "c"): 0.2},
+        "READ": {("a", "c"): 0.3, ("b", "c"): 0.4, ("a", "d"): 0.5},
+        "OV": {},
+    }
+    measured = {"COAD": frozenset("abc"), "READ": frozenset("abcd"), "OV": frozenset("ad")}
+    possible = {"edges": {cohort: (names, names) for cohort, names in measured.items()}}
+    table = cohorts_jaccard({"edges": edges}, possible)
+    rows = {row[:2]: row[2:] for row in table.itertuples(index=False, name=None)}
+    # d was not measured in COAD, nor b and c in OV: pairs with them tell nothing about these two cohorts.
+    assert rows["COAD", "READ"] == ("edges", pytest.approx(1 / 3), 2, 2)
+    assert rows["READ", "OV"] == ("edges", 0.0, 1, 0)
+    assert np.isnan(rows["COAD", "OV"][1])
+    assert rows["COAD", "OV"][2:] == (0, 0)
     # One cohort has nobody to agree with, but the table has its header.
-    assert list(cohorts_jaccard({"edges": {"OV": {1: 0.1}}})) == list(table)
+    assert list(cohorts_jaccard({"edges": {"OV": {}}}, possible)) == list(table)
+
+
+def test_candidates_are_what_was_measured():
+    sides = {"side": ["inputs", "inputs", "outputs"], "name": ["G", "H", "P"]}
+    groups = pd.DataFrame(sides)
+    assert candidates(groups, "associations") == ({"G", "H"}, {"P"})
+    assert candidates(groups, "edges") == ({"P"}, {"P"})
+    assert comparable([("G", "P"), ("G", "Q"), ("X", "P")], candidates(groups, "associations")) == {("G", "P")}
+    assert comparable([("G", "P")]) == {("G", "P")}
 
 
 # Truth
@@ -445,7 +476,8 @@ def test_paragraph_of_a_cohort(n_found):
         }
     )
     edges = associations.rename(columns={"feature": "source", "weight": "partial_correlation"})
-    found = {"features": n_found, "associations": n_found, "edges": n_found}
+    # The test of whole inputs finds nothing.
+    found = {"features": 0, "features_with_associations": n_found, "associations": n_found, "edges": n_found}
     fit = {"fdr": 0.05, "diagnostics": {"converged": n_found != 1}, "found": found}
     # The first three pairs lie within a pathway, the others do not.
     pathways = {f"{side}{i}": "A" if i < 3 else side for i in range(6) for side in "GP"}
@@ -454,6 +486,9 @@ def test_paragraph_of_a_cohort(n_found):
     text = cohort_paragraph(summary(simulated=True), fit, held_out_r2, associations, edges, nodes)
     assert "338 simulated samples with 73 genes and 76 proteins" in text
     assert "false discovery rate of 5%" in text
+    assert f"{n_found} of the genes have associations with proteins, {n_found} in all, and {n_found} pairs" in text
+    another = "The test of each as a whole, over all proteins at once, is another one: it selects 0."
+    assert (another in text) == (n_found > 0)
     assert ("G0 → P0 (−0.50)" in text) == (n_found > 0)
     assert ("P0 (−0.50), G1" in text) == (n_found > 1)
     assert "G3" not in text

@@ -8,6 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
@@ -34,6 +36,7 @@ from nard.figures import (
     stamp,
 )
 from nard.figures.associations import draw_associations
+from nard.figures.network import FARTHEST, _spread
 from nard.files import read_tsv, write_tsv
 from nard.palette import pathway_colours
 
@@ -349,6 +352,43 @@ def test_network_draws_the_strongest_edges_and_says_so(selected, count):
         assert (labels[protein.label] == "black") == (protein.id in connected)
 
 
+def labels_of(figure):
+    """Those at the rim, which are turned; numbers of the arcs are not."""
+    return [text.get_text() for text in figure.axes[-1].texts if text.get_rotation_mode() == "anchor"]
+
+
+def test_in_a_crowd_those_with_edges_are_labelled_and_nobody_else():
+    table = nodes(300).assign(label=[f"N{i}" for i in range(300)])
+    links = edges(table, 12)
+    connected = links.loc[links["selected"], ["source", "target"]].to_numpy().ravel()
+    figure = plot_network(table, links, title="Network")
+    assert sorted(labels_of(figure)) == sorted({name.replace("P", "N") for name in connected})
+    assert says(figure, "only the others are labelled")
+    # With more than there is room for, the strongest come first: here neighbours, of which few have room.
+    names = table["id"][:60].tolist()
+    links = pd.DataFrame({"source": names[::2], "target": names[1::2], "selected": True})
+    links["partial_correlation"] = np.linspace(-0.9, 0.1, len(links)).round(3) - 0.005
+    figure = plot_network(table, links, title="Network")
+    assert says(figure, "those with the strongest edges are labelled")
+    labelled = set(labels_of(figure))
+    assert 10 < len(labelled) < 60
+    assert {"N0", "N1"} < labelled <= {f"N{i}" for i in range(60)}
+    # Without an edge there is nobody to name.
+    assert labels_of(plot_network(table, links.assign(selected=False), title="Network")) == []
+
+
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=60, unique=True), st.floats(0.02, 0.3))
+def test_labels_keep_their_distance_and_their_order(angles, distance):
+    angles = pd.Series(angles, [f"N{i}" for i in range(len(angles))])
+    spread = _spread(angles, angles.index, distance)
+    assert "N0" in spread.index
+    places = spread.to_numpy()
+    assert (np.diff(places) >= distance - 1e-9).all()
+    assert len(places) == 1 or 2 * np.pi - (places[-1] - places[0]) >= distance - 1e-9
+    assert (angles[spread.index].diff().dropna() >= 0).all()
+    assert np.abs(places - angles[spread.index]).max() <= FARTHEST
+
+
 def test_edges_within_and_across_pathways_are_told_apart():
     table = nodes(6, ["a", "b", "other"])
     table.loc[2, "pathways"] = None
@@ -427,6 +467,10 @@ def test_upset_of_one_set_or_none():
     assert says(plot_upset({"A": {1, 2}}, None, None, title="UpSet"), "A is the only cancer")
     assert says(plot_upset({"A": set(), "B": set()}, None, None, title="UpSet"), "No associations were found")
     plot_upset({"A": {1}, "B": {2}}, None, None, title="UpSet")
+    left = plot_upset({"A": set(), "B": set()}, None, None, title="UpSet", untested=3)
+    assert says(left, "that could be tested in all of them; 3 others were found")
+    left = plot_upset({"A": {1}, "B": {2}}, None, None, title="UpSet", untested=3)
+    assert says(left, "left out: 3 associations found, but not tested in every cancer")
 
 
 def test_pathway_map_shows_percentages():
@@ -526,6 +570,17 @@ def test_jaccard_is_averaged_over_cohorts():
     )
     figure = plot_jaccard(table, title="Agreement")
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.40\n0.20–0.60"]
+    assert says(figure, "over 2 cohorts; hatched: neither method selects any")
+
+
+def test_jaccard_says_over_how_many_cohorts():
+    """Not all of them have all methods, and where neither selects any there is no index."""
+    rows = [("X", "a", "b", 0.2), ("Y", "a", "b", 0.6), ("X", "a", "c", 0.5), ("Y", "a", "c", np.nan)]
+    table = pd.DataFrame(rows, columns=["cohort", "method_a", "method_b", "jaccard"]).assign(what="edges")
+    figure = plot_jaccard(table, title="Agreement")
+    assert says(figure, "mean and range over 1 to 2 cohorts")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.40\n0.20–0.60", "0.50"]
+    assert says(plot_jaccard(table.assign(jaccard=np.nan), title="Agreement"), "over 0 cohorts; hatched")
 
 
 def test_blocks_are_symmetric_and_counted():

@@ -34,7 +34,7 @@ def fit(cohort, lam, **found):
         "tuned": {"lam": lam, "relevance": "entries", "hidden": 0},
         "tested": {"relevance": "entries", "hidden": 2},
         "hidden": {"number": 2},
-        "found": {"features": 7, "associations": 11, "edges": 1} | found,
+        "found": {"features": 7, "features_with_associations": 6, "associations": 11, "edges": 1} | found,
         "diagnostics": {},
     }
 
@@ -59,7 +59,11 @@ def test_counts_and_settings_come_from_the_run():
     assert "KIRC (130 samples, 73 genes, 76 proteins) and LUAD (313 samples, 73 genes, 76 proteins)" in text
     assert "five-fold cross-validated likelihood (λ between 0.12 and 0.2)" in text
     assert "false discovery rate of 0.1 within each cohort" in text
-    assert "7 inputs, 11 associations and 1 edge in KIRC; 7 inputs, 11 associations and 24 edges in LUAD" in text
+    kirc = (
+        "11 associations of 6 inputs, 7 inputs in the test over all outputs at once and 1 edge between outputs in KIRC"
+    )
+    assert f"Selected were {kirc}; 11 associations of 6 inputs" in text
+    assert "24 edges between outputs in LUAD." in text
     assert f"nard {__version__} with seed 17" in text
     assert "[Say where your files come from" in text
     assert "simulated" not in text

@@ -7,12 +7,13 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from browser import browser
 from networks import CAUTION, HOSTILE, small_cohorts
 
 from nard.estimator.findings import caution_text
 from nard.figures.alt_text import pathway_map
 from nard.figures.catalogue import figures_of
-from nard.fits.comparison import agreement, jaccard_table
+from nard.fits.comparison import agreement, candidates, jaccard_table
 from nard.fits.hidden import HiddenInput, hidden_inputs
 from nard.fits.results import node_table
 from nard.project.config import validated
@@ -31,6 +32,11 @@ CONFIG = validated(
 )
 FIGURES = ["network_AAA", "associations_AAA", "upset_edges", "crosstalk", "jaccard", "trace_AAA", "lam_path_AAA"]
 
+COHORT = {
+    **{"cohort": "BBB", "title": HOSTILE[0], "data": "simulated", "samples": 90, "inputs": 6, "outputs": 9},
+    **{"samples_with_inputs": 100, "samples_with_outputs": 95, "inputs_found": 8, "outputs_found": 10},
+}
+
 
 @pytest.fixture(scope="module")
 def cohorts():
@@ -44,7 +50,7 @@ def cohorts():
         fit = {
             "method": "sequential",
             "fdr": 0.05,
-            "found": {"features": 1, "associations": 1, "edges": 1},
+            "found": {"features": 1, "features_with_associations": 1, "associations": 1, "edges": 1},
             "tuned": {"lam": 0.125},
             "diagnostics": {"converged": False},
         }
@@ -67,6 +73,7 @@ def tables():
         rows = table[table["selected"]]
         pairs = (tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True))
         edges[cohort.summary["cohort"]] = dict(zip(pairs, rows["partial_correlation"], strict=True))
+    possible = {cohort.summary["cohort"]: candidates(cohort.groups, "edges") for cohort in small_cohorts()}
     methods = pd.DataFrame(
         {
             "cohort": "AAA",
@@ -87,11 +94,11 @@ def tables():
         columns=["cohort", "pathway_a", "pathway_b", "edges", "possible"],
     )
     return {
-        "cohorts": pd.DataFrame({"cohort": [HOSTILE[0]]}),
+        "cohorts": pd.DataFrame([COHORT]),
         "methods": methods,
         "jaccard": jaccard_table(findings),
         "crosstalk": crosstalk,
-        "agreement_edges": agreement(edges, ("source", "target")),
+        "agreement_edges": agreement(edges, ("source", "target"), possible),
     }
 
 
@@ -171,11 +178,14 @@ def test_the_words_are_those_of_the_tables(cohorts, tables):
     text = alt_text("network_AAA")
     assert f"Network of 10 proteins in AAA with {len(edges)} edges, {positive} of them positive" in text
     assert f"The strongest: {strongest['source']} – {strongest['target']} (" in text
-    shared = tables["agreement_edges"]
+    # The second cohort lacks an output.
+    assert set(tables["agreement_edges"]["untested"]) == {"", "B<b>B"}
+    shared = tables["agreement_edges"].query("untested == ''")
     both = (shared["n_cohorts"] == 2).sum()
-    assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in alt_text(
-        "upset_edges"
-    )
+    left_out = len(tables["agreement_edges"]) - len(shared)
+    text = alt_text("upset_edges")
+    assert f"UpSet plot of {len(shared)} findings: {len(shared) - both} in a single cancer, {both} in two" in text
+    assert f"without {left_out} other" in text
     assert "4 edges within them and 4 between them; of two different ones, EMT and RTK share most, 3" in alt_text(
         "crosstalk"
     )
@@ -184,6 +194,30 @@ def test_the_words_are_those_of_the_tables(cohorts, tables):
     assert "λ = 0.125" in alt_text("lam_path_AAA")
     assert "has not converged" in alt_text("trace_AAA")
     assert alt_text("upset_Apoptosis") is None
+
+
+def test_the_table_of_cohorts_has_what_was_used_beside_what_was_found(page):
+    [row] = re.findall(r"<tr>(<td>[^\n]*<td>simulated</td>[^\n]*)</tr>", page)
+    cells = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+    assert cells == [f"{HOSTILE[0]} (BBB)", "simulated", "90 of 100, 95", "6 of 8", "9 of 10"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_and_its_table_of_cohorts_fit_a_screen(cohorts, tables, width, tmp_path, request):
+    names = [*(f"COHORT{i}" for i in range(7)), "AGING"]
+    # What the default run has.
+    shown = pd.DataFrame([{**COHORT, "cohort": name, "title": name.replace("AGING", "Aging")} for name in names])
+    folder = request.config.rootpath / "workflow" / "report"
+    page = report_page(cohorts, {**tables, "cohorts": shown}, [], folder, CONFIG, {}, MethodsSection([], []))
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 800}
+    with browser(tmp_path) as chrome:
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        chrome.get((tmp_path / "report.html").as_uri())
+        assert chrome.execute_script("return document.documentElement.scrollWidth") <= width
+        box = "document.querySelector('#overview .scroll')"
+        assert chrome.execute_script(f"return {box}.scrollWidth <= {box}.clientWidth")
+        assert len(chrome.find_elements("css selector", "#overview tbody tr")) == 8
 
 
 def test_hidden_inputs_are_told_once_for_the_methods_that_share_them(page):

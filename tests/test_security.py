@@ -378,7 +378,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         "notes": [{"code": "read", "side": "inputs", "file": bad, "layout": "plain table"}],
         "dropped": [{"code": "filter", "filter": bad, "side": "inputs", "what": "samples", "count": 1, "names": [bad]}],
     }
-    found = {"features": 1, "associations": 1, "edges": 1}
+    found = {"features": 1, "features_with_associations": 1, "associations": 1, "edges": 1}
     fit = {"fdr": 0.05, "found": found, "diagnostics": {}}
     edges = {
         "source": [bad],
@@ -400,7 +400,10 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         summary, fit, {"r2": 0.1, "log_likelihood": -1.0}, pd.DataFrame(associations), pd.DataFrame(edges), nodes
     )
     row = {"cohort": bad, "method": "sequential", "converged": True, "remark": bad}
-    tables = {"cohorts": pd.DataFrame({"cohort": [bad]}), "methods": pd.DataFrame([row])}
+    numbers = ("samples", "samples_with_inputs", "samples_with_outputs", "inputs", "outputs")
+    counts = dict.fromkeys((*numbers, "inputs_found", "outputs_found"), 1)
+    cohorts = pd.DataFrame([{"cohort": bad, "title": bad, "data": "measured", **counts}])
+    tables = {"cohorts": cohorts, "methods": pd.DataFrame([row])}
     config = {**validated({"cohorts": {"A": {"source": "simulated"}}}), "mirror": SECRET, "title": bad}
     seconds, methods = {(bad, "sequential"): 1.0}, MethodsSection([f"We measured {bad}."], [bad])
     page = report_page([results], tables, [], ROOT / "workflow" / "report", config, seconds, methods)

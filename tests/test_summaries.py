@@ -115,6 +115,14 @@ def test_every_fit_is_compared_with_the_reference_of_its_cohort():
     assert table[["features", "associations", "edges"]].to_numpy().tolist() == [[1, 2, 3]] * 4
 
 
+def test_a_method_without_findings_does_not_agree_with_itself():
+    none = {**fit("OV", "sequential"), "found": {"features": 0, "associations": 1, "edges": 0}}
+    jaccard = pd.DataFrame(columns=["cohort", "method_a", "method_b", "what", "jaccard"])
+    [row] = methods_table([none], [{"log_likelihood": 0.0, "r2": 0.0}], jaccard, "sequential").to_dict("records")
+    assert row["jaccard_associations"] == 1
+    assert np.isnan(row["jaccard_edges"])
+
+
 def test_what_a_fit_chose_is_told_in_three_digits():
     fits = [fit("OV", "full", lam=0.123456, relevance="entries", tails=None, hidden=2), fit("OV", "mssl")]
     nothing = pd.DataFrame(

@@ -13,8 +13,9 @@ _EXAMPLES = """\
   nard compare results/READ/sequential results/READ/capme results/READ/mssl
   nard compare demo/fit --truth demo      a simulated cohort: what was found of the truth, and what is false
 
-The Jaccard index is the number of findings in both over the number in either. Rates against the truth are among the
-candidates of the fit: tpr, the share of the truth that was found; fdr, the share of the findings that is false."""
+The Jaccard index is the number of findings in both over the number in either, n/a where neither has any. Rates
+against the truth are among the candidates of the fit: tpr, the share of the truth that was found; fdr, the share of the
+findings that is false."""
 
 
 def add(commands) -> None:
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     table = _with_truth(options) if options.truth else _with_each_other(options.folders)
     # As JSON has no NaN, a rate of nothing is null there.
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    show(rows, table.to_string(index=False, float_format="%.3f"), options.json)
+    show(rows, table.to_string(index=False, float_format="%.3f", na_rep="n/a"), options.json)
     return 0
 
 

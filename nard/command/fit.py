@@ -77,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.data.pathways import OTHER
     from nard.data.samples import same_samples
     from nard.data.words import dropped_lines, told
+    from nard.figures.words import found
     from nard.files import write_tsv
     from nard.fits.fitting import fit_paths, fitted_model, write_model
 
@@ -116,11 +117,9 @@ def run(options: argparse.Namespace) -> int:
         raise DataError(f"{options.X} (X) and {options.Y} (Y): {error}{'' if known else fix}") from error
     summary = write_model(model, options.method, settings, len(X), groups, about, paths)
     write_tsv(groups, Path(options.output, "groups.tsv"))
-    found = summary["found"]
     text = (
-        f"At a false discovery rate of {options.fdr:g}: {found['features']} inputs matter, {found['associations']} "
-        f"associations, {found['edges']} edges between outputs.\nWritten to {options.output}; "
-        f"figures: nard plot {options.output}"
+        f"At a false discovery rate of {options.fdr:g}: {', '.join(found(summary['found']))}.\n"
+        f"Written to {options.output}; figures: nard plot {options.output}"
     )
     show({**summary, "files": paths}, text, options.json)
     return 0

@@ -212,7 +212,7 @@ def _lowest(me: Mapping | None, of_method: Mapping, what: str) -> float:
     if me is None or me["spec"]["method"] not in NARDS:
         return float("nan")
     others = [overlap(me, of_method[name], what) for name in NARDS if of_method.get(name) not in (None, me)]
-    return min(others, default=float("nan"))
+    return min((value for value in others if value == value), default=float("nan"))
 
 
 def remarks(table: pd.DataFrame) -> list[str]:

@@ -92,7 +92,7 @@ def done(results: Sequence[Mapping], **wanted) -> list[Mapping]:
 
 
 def overlap(a: Mapping | None, b: Mapping | None, what: str) -> float:
-    """Jaccard index of the findings of two records; nothing if one of them has no result or is the other."""
+    """Jaccard index of the findings of two records; NaN if one has no result or is the other, or if neither has any."""
     if a is None or b is None or a is b:
         return float("nan")
     return jaccard(a["result"][what], b["result"][what])

@@ -18,6 +18,7 @@ from nard.experiments.synthetic import FDR, NARDS, PRELOAD, paper_names
 from nard.figures.network import plot_network
 from nard.figures.page import sentence
 from nard.figures.upset import plot_upset
+from nard.fits.comparison import comparable
 from nard.palette import pathway_colours
 
 __all__ = ["CANCERS", "PRELOAD", "READINGS", "brief", "figure", "remarks", "run", "runs", "table"]
@@ -207,10 +208,17 @@ def figure(table: pd.DataFrame, results: Sequence[Mapping]) -> dict[str, Figure]
         figures[f"tcga_network_{cancer}"] = plot_network(
             nodes, edges, title=label, note=f"TCGA {cancer} – NARD sequential"
         )
-    contents = {cancer: set(_named(result)) for cancer, result in main.items()}
-    groups = {pair: pathways.primary(pair[1]) for pairs in contents.values() for pair in pairs}
+    pairs = {cancer: set(_named(result)) for cancer, result in main.items()}
+    possible = [(frozenset(result["inputs"]), frozenset(result["outputs"])) for result in main.values()]
+    contents = {cancer: comparable(found, *possible) for cancer, found in pairs.items()}
+    everywhere = set().union(*contents.values())
     figures["tcga_upset"] = plot_upset(
-        contents or {"TCGA": set()}, groups, colours, title="Genes and proteins found in which cancers", note="TCGA"
+        contents or {"TCGA": set()},
+        {pair: pathways.primary(pair[1]) for pair in everywhere},
+        colours,
+        title="Genes and proteins found in which cancers",
+        untested=len(set().union(*pairs.values()) - everywhere),
+        note="TCGA",
     )
     rows = table[table["method"] == paper_names("sequential")]
     columns = [f"gsk3_akt_{name}" for name in ("partial", "low", "high")]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nard.figures.words import NAMES, labelled, listed, signed
+from nard.figures.words import NAMES, counted, labelled, listed, signed
 from nard.fits.methods import find_method
 
 __all__ = ["associations", "crosstalk", "jaccard", "lam_path", "network", "pathway_map", "shared", "trace", "trust"]
@@ -18,7 +18,7 @@ _STRONGEST = 3
 def network(cohort) -> str:
     _, outputs = NAMES[cohort.summary["kind"]]
     edges = cohort.edges[cohort.edges["selected"]]
-    start = f"Network of {len(cohort.nodes)} {outputs} in {cohort.title} with {_counted(len(edges), 'edge')}"
+    start = f"Network of {len(cohort.nodes)} {outputs} in {cohort.title} with {counted(len(edges), 'edge')}"
     if not len(edges):
         return f"{start}."
     by_strength = edges.sort_values("partial_correlation", key=abs, ascending=False, kind="stable").head(_STRONGEST)
@@ -35,7 +35,7 @@ def network(cohort) -> str:
 def associations(cohort) -> str:
     inputs, outputs = NAMES[cohort.summary["kind"]]
     rows = cohort.associations[cohort.associations["selected"]]
-    start = f"Map of {_counted(len(rows), 'association')} of {inputs} (columns) with {outputs} (rows) in {cohort.title}"
+    start = f"Map of {counted(len(rows), 'association')} of {inputs} (columns) with {outputs} (rows) in {cohort.title}"
     if not len(rows):
         return f"{start}."
     by_strength = rows.sort_values("weight", key=abs, ascending=False, kind="stable").head(_STRONGEST)
@@ -64,17 +64,22 @@ def trust(cohort) -> str:
             above.append(f"{(values > 0.5).mean():.0%} of those of {name}")
     said = f"; above one half are {listed(above)}" if above else ""
     cautions = cohort.fit["cautions"]
-    ending = f"{_counted(len(cautions), 'caution')} below them" if cautions else "no caution"
+    ending = f"{counted(len(cautions), 'caution')} below them" if cautions else "no caution"
     return f"Histograms of p-values in {cohort.title}{said}. The checks give {ending}."
 
 
 def shared(table: pd.DataFrame) -> str:
-    counts = table["n_cohorts"].value_counts()
-    most = int(counts.index.max())
-    return (
-        f"UpSet plot of {_counted(len(table), 'finding')}: {int(counts.get(1, 0))} in a single cancer, "
-        f"{int((table['n_cohorts'] > 1).sum())} in two or more, {int(counts[most])} in {most}, which is the most."
-    )
+    rows = table[table["untested"] == ""]
+    text = f"UpSet plot of {counted(len(rows), 'finding')}"
+    if len(rows):
+        counts = rows["n_cohorts"].value_counts()
+        most = int(counts.index.max())
+        text += (
+            f": {int(counts.get(1, 0))} in a single cancer, {int((rows['n_cohorts'] > 1).sum())} in two or more, "
+            f"{int(counts[most])} in {most}, which is the most"
+        )
+    left_out = len(table) - len(rows)
+    return f"{text}; without {counted(left_out, 'other')} not tested in every cancer." if left_out else f"{text}."
 
 
 def pathway_map(table: pd.DataFrame) -> str:
@@ -84,7 +89,7 @@ def pathway_map(table: pd.DataFrame) -> str:
     best, worst = means.iloc[-1], means.iloc[0]
     own = f", {best['own']:.0%} by the pathway's own genes" if pd.notna(best["own"]) else ""
     return (
-        f"Heat maps of pathways against {_counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
+        f"Heat maps of pathways against {counted(table['cohort'].nunique(), 'cancer')}. Genes predict most of the "
         f"variance in {best.name} ({best['r2']:.0%} on average{own}) and "
         f"least in {worst.name} ({worst['r2']:.0%})."
     )
@@ -106,6 +111,7 @@ def jaccard(table: pd.DataFrame) -> str:
     for what, rows in table.groupby("what", sort=False):
         means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean().dropna()
         if means.empty:
+            sentences.append(f"No method has {what}.")
             continue
         ends = [
             f"{' and '.join(find_method(name).title for name in pair)} ({means[pair]:.2f})"
@@ -113,7 +119,3 @@ def jaccard(table: pd.DataFrame) -> str:
         ]
         sentences.append(f"On {what}, {ends[0]} agree most and {ends[1]} least.")
     return f"Matrix of Jaccard indices between methods. {' '.join(sentences)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -217,7 +217,9 @@ def _stability(config: Mapping) -> dict[str, str]:
 
 _SHARED = (
     "What the cancers share. A bar counts the findings that exactly the cancers with a filled dot have in common (each "
-    "finding is counted once), stacked by the first pathway in the colours of the networks."
+    "finding is counted once), stacked by the first pathway in the colours of the networks. Only pairs that were "
+    "measured in every cancer are counted; the figure says how many findings that leaves out, and the column untested "
+    "of results/comparison/agreement_*.tsv which."
 )
 
 CATALOGUE: dict[str, Figure] = {
@@ -243,7 +245,8 @@ CATALOGUE: dict[str, Figure] = {
         title="Gene → protein associations of {cohort}",
         caption="Gene → protein associations of {cohort} that are selected at the false discovery rate of the config. "
         "Colour is the weight in standard deviations of the protein per standard deviation of the gene; framed cells "
-        "are genes and the proteins that they encode. Stripes have the colour of the first pathway.",
+        "are genes and the proteins that they encode. Stripes have the colour of the first pathway. The figure says "
+        "how many it has room for.",
         cases=_of_cohorts("omics"),
         fits=_reference,
         inputs=_ASSOCIATIONS,

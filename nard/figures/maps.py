@@ -137,7 +137,8 @@ def plot_jaccard(table, *, title, note=None):
     """How far the methods agree: the Jaccard index of what two of them select, averaged over the cohorts.
 
     One heat map per kind of finding, method × method, of which the lower triangle says it all. The cells hold the mean
-    and, below it, the range over the cohorts. Cells without a single index (a method could not be fitted) are hatched.
+    and, below it, the range over the cohorts, if there are several. Cells without a single index (both select nothing,
+    or a method could not be fitted) are hatched.
 
     Parameters
     ----------
@@ -168,8 +169,12 @@ def plot_jaccard(table, *, title, note=None):
     side, height = cell * len(columns), 0.3 * len(rows)
     stories = len(kinds) // abreast
     story = height + 0.25 + below
-    cohorts = table["cohort"].nunique()
-    remark = f"Jaccard index: mean and range over {cohorts} cohort{'s' if cohorts > 1 else ''}"
+    # Not every cohort has every method, and where neither selects any there is no index.
+    pairs = [frozenset(pair) for pair in zip(table["method_a"], table["method_b"], strict=True)]
+    counts = table["jaccard"].notna().groupby([table["what"], pairs]).sum()
+    fewest, most = counts[counts > 0].agg(["min", "max"]) if counts.any() else (0, 0)
+    number = f"{most}" if fewest == most else f"{fewest} to {most}"
+    remark = f"Jaccard index: mean and range over {number} cohort{'' if most == 1 else 's'}"
     figure = page(
         stories * story,
         title=title,
@@ -232,7 +237,8 @@ def _agreement(table, methods) -> tuple[np.ndarray, list[list[str]]]:
         score = scores.get(frozenset({methods[row + 1], methods[column]}))
         if score is not None and len(score):
             mean[row, column] = score.mean()
-            texts[row][column] = f"{score.mean():.2f}\n{score.min():.2f}–{score.max():.2f}"
+            spread = f"\n{score.min():.2f}–{score.max():.2f}" if len(score) > 1 else ""
+            texts[row][column] = f"{score.mean():.2f}{spread}"
     return mean, texts
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.bezier import BezierSegment
 from matplotlib.patches import PathPatch, Wedge
 from matplotlib.path import Path
+from scipy.optimize import isotonic_regression
 
 from nard.export.layouts import places_of, point_at
 from nard.figures.page import axes_at, chips, chips_height, ink, page
@@ -36,6 +37,8 @@ KEYS = 0.24  # height of the line that explains the edges
 LABEL_SIZES = (7.0, 6.5, LABEL_SIZE)
 PITCH = 1.25  # distance between neighbouring labels, in multiples of their font size
 RING: dict[str, Any] = {"markersize": 4, "mfc": "white", "mec": "black", "mew": 0.8}
+# Where not all labels have room: how far along the rim one may stand from its place, and the room for the line there.
+FARTHEST, LEADER = np.pi / 18, 0.16
 WITHIN, ACROSS = {"alpha": 1.0, "zorder": 3}, {"alpha": 0.55, "zorder": 2}
 
 
@@ -46,7 +49,8 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     Every cohort has the same layout, so that figures can be compared. A curve is an edge: blue for a positive and
     dashed vermilion for a negative partial correlation, and the wider the stronger, on a scale that is the same in
     every figure. Edges between proteins that share a pathway are opaque, those across pathways translucent. Proteins
-    without an edge are faded. The figure says how many of the edges it shows.
+    without an edge are faded, and where not all labels have room they have none; of the others those with the strongest
+    edges come first. The figure says how many of the edges it shows.
 
     Parameters
     ----------
@@ -78,13 +82,19 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
     within = _share_a_pathway(nodes, drawn)
     ends = pd.concat([drawn["source"], drawn["target"]])
     colours = colours_of(nodes)
-    size, radius = _label_size(places)
-    labelled = _labelled(places, radius, size, ends.value_counts())
+    size, radius, crowded = _label_size(places)
+    strengths = pd.concat([drawn.set_index(end)["partial_correlation"].abs() for end in ("source", "target")])
+    by_strength = strengths.groupby(level=0).sum().sort_values(ascending=False, kind="stable").index
+    rim = radius + 0.06 + BAND
+    labels = places["angle"]
+    if crowded:
+        labels = _spread(labels, by_strength, PITCH * size / 72 / (rim + LEADER))
 
     legend = chips_height(colours)
     remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr, words)
-    if len(labelled) < len(places):
-        remark += "; those with most edges are labelled"
+    if crowded and len(labels):
+        all_of_them = len(labels) == len(by_strength)
+        remark += f"; {'only the others are' if all_of_them else 'those with the strongest edges are'} labelled"
     rings = drawn["stability"] < UNSTABLE if "stability" in drawn else pd.Series(False, drawn.index)
     if rings.any():
         remark += f"; {unstable(int(rings.sum()))}"
@@ -97,8 +107,11 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
 
     _draw_arcs(ax, places, radius, colours)
     _draw_proteins(ax, places, radius, colours, set(ends))
-    for name in labelled:
-        _draw_label(ax, places.loc[name], radius, size, faded=name not in set(ends))
+    for name, angle in labels.items():
+        if crowded:
+            _lead(ax, places["angle"][name], angle, rim)
+        start = rim + (LEADER if crowded else 0.04)
+        _draw_label(ax, places["label"][name], angle, start, size, faded=name not in set(ends))
     # The strongest are drawn last, on top.
     for row, inside in reversed(list(zip(drawn.itertuples(), within, strict=True))):
         curve = _curve(places.loc[row.source], places.loc[row.target], radius, row.partial_correlation, inside)
@@ -135,26 +148,29 @@ def _what_is_shown(drawn, selected, within, fdr, words) -> str:
     return f"{shown} edges shown (q ≤ {fdr:g}): {kinds}; {nodes} without an edge here are faded"
 
 
-def _label_size(places) -> tuple[float, float]:
-    """The largest font size at which neighbouring labels keep their distance, and the circle's radius with it."""
+def _label_size(places) -> tuple[float, float, bool]:
+    """The largest font size at which neighbouring labels keep their distance, the circle's radius, and if none does."""
     for size in LABEL_SIZES:
         # A label may run as far as the square goes in its direction, which is further in the diagonals.
         reach = SIDE / 2 / np.abs(point_at(places["angle"].to_numpy())).max(axis=1)
         widths = np.array([text_width(label, size) for label in places["label"]])
         radius = min(reach - widths, default=SIDE / 2) - BAND - 0.12
         if (places["slot"] * (radius + BAND) >= PITCH * size / 72).all():
-            break
-    return size, radius
+            return size, radius, False
+    return size, radius - LEADER, True
 
 
-def _labelled(places, radius, size, degree) -> list:
-    """Everybody, or, if the circle is too crowded, the proteins with most edges that keep their distance."""
-    distance = PITCH * size / 72 / (radius + BAND)
-    kept: list[str] = []
-    for name in sorted(places.index, key=lambda name: -degree.get(name, 0)):
-        apart = np.abs(places["angle"][name] - places["angle"][kept].to_numpy())
-        if (np.minimum(apart, 2 * np.pi - apart) >= distance).all():
-            kept.append(name)
+def _spread(angles, names, distance) -> pd.Series:
+    """Angles for as many of the labels as keep their distance, the first names first, none far from its place."""
+    kept = pd.Series(dtype=float)
+    for name in names:
+        wanted = angles[[*kept.index, name]].sort_values()
+        # The least squares move to places that are a distance apart.
+        steps = distance * np.arange(len(wanted))
+        spread = isotonic_regression(wanted.to_numpy() - steps).x + steps
+        around = 2 * np.pi - (spread[-1] - spread[0]) >= distance
+        if around and np.abs(spread - wanted.to_numpy()).max() <= FARTHEST:
+            kept = pd.Series(spread, wanted.index)
     return kept
 
 
@@ -177,13 +193,19 @@ def _draw_proteins(ax, places, radius, colours, connected):
     ax.scatter(*xy.T, s=diameter**2, c=face, edgecolors=edge, linewidths=0.5, zorder=4)
 
 
-def _draw_label(ax, place, radius, size, faded):
+def _lead(ax, place, angle, rim):
+    """From a protein's place on the rim to its label."""
+    points = [point_at(place, rim), point_at(place, rim + 0.02), point_at(angle, rim + LEADER - 0.03)]
+    ax.plot(*np.transpose(points), color=MUTED, linewidth=0.4)
+
+
+def _draw_label(ax, label, angle, start, size, faded):
     """Outwards along the radius, and never upside down."""
-    angle = np.degrees(place["angle"])
-    left = np.cos(place["angle"]) < 0
+    left = np.cos(angle) < 0
+    angle, place = np.degrees(angle), point_at(angle, start)
     ax.text(
-        *point_at(place["angle"], radius + 0.1 + BAND),
-        plain(place["label"]),
+        *place,
+        plain(label),
         size=size,
         color=MUTED if faded else "black",
         rotation=angle + 180 if left else angle,

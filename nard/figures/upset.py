@@ -13,7 +13,7 @@ from nard.data.pathways import OTHER
 from nard.figures.page import chips, chips_height, page, sentence
 from nard.figures.style import LABEL_SIZE, MARGIN, STRIP, WIDTH, house_style, plain, shorten, text_width
 from nard.figures.words import origin
-from nard.fits.comparison import association_set, edge_set
+from nard.fits.comparison import association_set, candidates, comparable, edge_set
 from nard.palette import OTHER as OTHER_COLOUR
 
 __all__ = ["draw_upset", "plot_upset", "shared_findings"]
@@ -26,11 +26,14 @@ ACROSS, ACROSS_COLOUR = "between pathways", "#5A5A5A"
 
 
 @house_style()
-def plot_upset(contents, groups, colours, *, title, element_name="associations", max_subsets=25, note=None):
+def plot_upset(contents, groups, colours, *, title, element_name="associations", max_subsets=25, untested=0, note=None):
     """How many elements were found in exactly which cancers, largest first, as bars stacked by pathway.
 
     Each column is an exclusive intersection: the filled dots name the cancers in which its elements were found, and
     they were found in no other. The bars at the left are the sizes of the whole sets. The figure says what it omits.
+
+    That an element was not found in a cancer means something only if it could have been: leave out those that could not
+    be tested in all cancers, and say how many these are.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
         What the elements are, in the plural.
     max_subsets : int, default=25
         At most this many intersections are shown.
+    untested : int, default=0
+        The number of elements that were left out since they could not be tested in every cancer, for the text.
     note : str, optional
         Stamped at the bottom.
 
@@ -56,7 +61,9 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     """
     where = _where(contents)
     if not where:
-        return sentence(f"No {element_name} were found in any of the cancers.", title=title, note=note)
+        text = f"No {element_name} were found in any of the cancers"
+        text += f" that could be tested in all of them; {untested} others were found." if untested else "."
+        return sentence(text, title=title, note=note)
     if len(contents) == 1:
         (name,) = contents
         text = f"{name} is the only cancer, so there is nothing to intersect ({element_name}: {len(where)})."
@@ -81,7 +88,7 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     figure = page(
         legend + BELOW + rows + BARS + 0.3,
         title=title,
-        remarks=[_remark(sizes, shown, hidden, element_name)],
+        remarks=_remarks(sizes, shown, hidden, untested, element_name),
         note=note,
     )
     if divided:
@@ -102,12 +109,13 @@ def plot_upset(contents, groups, colours, *, title, element_name="associations",
     return figure
 
 
-def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
-    """Contents, groups and colours for :func:`plot_upset` from the findings of several cancers.
+def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict, int]:
+    """Contents, groups, colours and the number left out for :func:`plot_upset` from the findings of several cancers.
 
     ``tables`` maps each cancer to the table of its findings, ``groups`` are the groups of their prepared data. An
     association is of the first pathway of its protein, an edge of that of its ends, or between pathways. With
-    ``only``, this pathway comes before the others of a protein, and findings that are not its are left out.
+    ``only``, this pathway comes before the others of a protein, and findings that are not its are left out. So are, and
+    are counted, findings that could not be made in every cancer, since one of the two was not measured there.
     """
     pathway: dict[str, str] = {}
     colours: dict[str, str] = {}
@@ -122,25 +130,32 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict]:
     colours[ACROSS] = ACROSS_COLOUR
     if only is not None:
         colours.setdefault(only, UNDIVIDED)
-    contents, group_of = {}, {}
+    possible = [candidates(table, what) for table in groups]
+    contents, group_of, untested = {}, {}, set()
     for cancer, table in tables.items():
         pairs = association_set(table) if what == "associations" else edge_set(table)
         for source, target in pairs:
             same = what == "associations" or pathway[source] == pathway[target]
             group_of[source, target] = pathway[target] if same else ACROSS
-        contents[cancer] = {pair for pair in pairs if only in (None, group_of[pair])}
-    return contents, group_of, colours
+        wanted = {pair for pair in pairs if only in (None, group_of[pair])}
+        contents[cancer] = comparable(wanted, *possible)
+        untested |= wanted - contents[cancer]
+    return contents, group_of, colours, len(untested)
 
 
 def draw_upset(fits, findings, groups, *, what, only=None):
     """What the cancers share of their associations or edges, of all pathways or of one."""
-    fitted = zip(fits, findings, strict=True)
-    tables = {fit["title"]: table for fit, table in fitted if not fit.get("failed")}
+    fitted = [case for case in zip(fits, findings, groups, strict=True) if not case[0].get("failed")]
+    tables, groups = {fit["title"]: table for fit, table, _ in fitted}, [table for _, _, table in fitted]
     title = "Gene → protein associations" if what == "associations" else "Protein – protein edges"
+    contents, group_of, colours, untested = shared_findings(tables, groups, what, only)
     return plot_upset(
-        *shared_findings(tables, groups, what, only),
+        contents,
+        group_of,
+        colours,
         title=f"{title} shared by the cancers" + (f": {only}" if only else ""),
         element_name=what,
+        untested=untested,
         note=origin(fits, fits[0]["method"]),
     )
 
@@ -152,13 +167,15 @@ def _where(contents) -> dict:
     }
 
 
-def _remark(sizes, shown, hidden, element_name) -> str:
-    text = f"an intersection counts the {element_name} found in exactly these cancers"
-    if not hidden:
-        return text
-    size = "smaller" if sizes[hidden[0]] < sizes[shown[-1]] else "equal or smaller"
-    omitted = sum(sizes[cancers] for cancers in hidden)
-    return f"{text}; {len(hidden)} {size} intersections ({omitted} {element_name}) are not shown"
+def _remarks(sizes, shown, hidden, untested, element_name) -> list[str]:
+    remark = f"an intersection counts the {element_name} found in exactly these cancers"
+    if hidden:
+        size = "smaller" if sizes[hidden[0]] < sizes[shown[-1]] else "equal or smaller"
+        omitted = sum(sizes[cancers] for cancers in hidden)
+        remark += f"; {len(hidden)} {size} intersections ({omitted} {element_name}) are not shown"
+    if not untested:
+        return [remark]
+    return [remark, f"left out: {untested} {element_name} found, but not tested in every cancer (not measured there)"]
 
 
 def _draw(figure, contents, stacks, palette) -> dict:
@@ -204,7 +221,7 @@ def _finish_totals(ax, contents, element_name):
     ax.xaxis.grid(False)
     ax.tick_params(axis="x", bottom=False, labelbottom=False)
     ax.spines["bottom"].set_visible(False)
-    ax.set_xlabel(f"all {plain(element_name)}", loc="right")
+    ax.set_xlabel("per cancer", loc="right")
     for row, name in enumerate(reversed(contents)):
         size = len(contents[name])
         ax.annotate(

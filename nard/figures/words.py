@@ -9,7 +9,7 @@ import pandas as pd
 from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "UNSTABLE", "labelled", "listed", "origin", "signed", "unfitted", "unstable"]
+__all__ = ["NAMES", "UNSTABLE", "counted", "found", "labelled", "listed", "origin", "signed", "unfitted", "unstable"]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
@@ -55,6 +55,21 @@ def unstable(number: int) -> str:
     """What a ring on an edge means."""
     which = "1 that comes" if number == 1 else f"{number} that come"
     return f"a ring marks {which} back in fewer than half of the subsamples"
+
+
+def found(numbers: Mapping[str, int]) -> list[str]:
+    """What a fit selected, from the ``found`` of its ``fit.json``."""
+    return [
+        f"{counted(numbers['associations'], 'association')} of "
+        f"{counted(numbers['features_with_associations'], 'input')}",
+        f"{counted(numbers['features'], 'input')} in the test over all outputs at once",
+        f"{counted(numbers['edges'], 'edge')} between outputs",
+    ]
+
+
+def counted(number: int, noun: str) -> str:
+    """One thing, two things."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def signed(value: float) -> str:

@@ -15,7 +15,9 @@ __all__ = [
     "SETS",
     "agreement",
     "association_set",
+    "candidates",
     "cohorts_jaccard",
+    "comparable",
     "edge_set",
     "explained_by",
     "feature_set",
@@ -81,16 +83,27 @@ def _selected(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["selected"].astype(bool)] if "selected" in table else table
 
 
+def candidates(groups: pd.DataFrame, what: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What the two ends of a pair can be in a cohort, from the table of its inputs and outputs."""
+    inputs, outputs = (frozenset(groups.loc[groups["side"] == side, "name"]) for side in ("inputs", "outputs"))
+    return (inputs, outputs) if what == "associations" else (outputs, outputs)
+
+
+def comparable(pairs: Collection[tuple], *cohorts: tuple[frozenset, frozenset]) -> set[tuple]:
+    """Those of the pairs that are candidates in each of the cohorts."""
+    return {(a, b) for a, b in pairs if all(a in first and b in second for first, second in cohorts)}
+
+
 def jaccard(a: Collection, b: Collection) -> float:
-    """|a ∩ b| / |a ∪ b|; two empty sets agree.
+    """|a ∩ b| / |a ∪ b|; of two empty sets, which say nothing about agreement, NaN.
 
     Examples
     --------
     >>> jaccard({1, 2, 3}, {2, 3, 4}), jaccard(set(), set())
-    (0.5, 1.0)
+    (0.5, nan)
     """
     a, b = set(a), set(b)
-    return len(a & b) / len(a | b) if a | b else 1.0
+    return len(a & b) / len(a | b) if a | b else float("nan")
 
 
 def jaccard_table(findings: Mapping[tuple[str, str, str], frozenset | None]) -> pd.DataFrame:
@@ -114,8 +127,15 @@ def _overlap(a: Collection | None, b: Collection | None) -> tuple[float, float, 
     return np.nan if a is None or b is None else jaccard(a, b), n_a, n_b
 
 
-def agreement(weights: Mapping[str, Mapping[tuple[str, str], float] | None], names: tuple[str, str]) -> pd.DataFrame:
-    """Findings with the cohorts that have them. ``weights`` maps each to {pair: signed weight}, None if not fitted."""
+def agreement(
+    weights: Mapping[str, Mapping[tuple[str, str], float] | None],
+    names: tuple[str, str],
+    possible: Mapping[str, tuple[frozenset, frozenset]],
+) -> pd.DataFrame:
+    """Findings with the cohorts that have them, and with those that could not: one of the two was not measured there.
+
+    ``weights`` maps each cohort to {pair: signed weight}, None if not fitted, ``possible`` to its :func:`candidates`.
+    """
     pairs: dict[tuple[str, str], dict[str, float]] = {}
     for cohort, found in weights.items():
         for pair, weight in (found or {}).items():
@@ -126,23 +146,32 @@ def agreement(weights: Mapping[str, Mapping[tuple[str, str], float] | None], nam
             names[1]: pair[1],
             "n_cohorts": len(found),
             "cohorts": ";".join(found),
+            "untested": ";".join(cohort for cohort, ends in possible.items() if not comparable([pair], ends)),
             "same_sign": len({weight > 0 for weight in found.values()}) == 1,
             "mean_weight": float(np.mean(list(found.values()))),
         }
         for pair, found in pairs.items()
     ]
-    columns = [*names, "n_cohorts", "cohorts", "same_sign", "mean_weight"]
+    columns = [*names, "n_cohorts", "cohorts", "untested", "same_sign", "mean_weight"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["n_cohorts", *names], ascending=[False, True, True], ignore_index=True)
 
 
-def cohorts_jaccard(findings: Mapping[str, Mapping[str, Collection | None]]) -> pd.DataFrame:
-    """One row per kind and pair of cohorts. ``findings``: by kind, those of every cohort, None if not fitted."""
-    rows = [
-        (a, b, what, *_overlap(found[a], found[b]))
-        for what, found in findings.items()
-        for a, b in combinations(found, 2)
-    ]
+def cohorts_jaccard(
+    findings: Mapping[str, Mapping[str, Collection | None]],
+    possible: Mapping[str, Mapping[str, tuple[frozenset, frozenset]]],
+) -> pd.DataFrame:
+    """One row per kind and pair of cohorts, of the findings that could be made in both.
+
+    ``findings`` maps each kind to the findings of every cohort, None if not fitted; ``possible`` to their
+    :func:`candidates`.
+    """
+    rows = []
+    for what, found in findings.items():
+        for a, b in combinations(found, 2):
+            ends = possible[what][a], possible[what][b]
+            of_a, of_b = (None if one is None else comparable(one, *ends) for one in (found[a], found[b]))
+            rows.append((a, b, what, *_overlap(of_a, of_b)))
     return pd.DataFrame(rows, columns=["cohort_a", "cohort_b", "what", "jaccard", "n_a", "n_b"])
 
 

@@ -100,7 +100,12 @@ def write_fit(
     hidden = hidden_table(model)
     nodes = node_table(groups, edges)
     failed, diagnostics = getattr(model, "failed", None), _diagnostics(model)
-    tables = {"features": features, "associations": associations, "edges": edges}
+    found = {
+        "features": int(features["selected"].sum()),
+        "features_with_associations": int(associations.loc[associations["selected"], "feature"].nunique()),
+        "associations": int(associations["selected"].sum()),
+        "edges": int(edges["selected"].sum()),
+    }
     path = getattr(model, "lam_path_", None)
     facts = trust(path, {"associations": associations, "edges": edges}, notes)
     summary = {
@@ -115,7 +120,7 @@ def write_fit(
         "trust": facts,
         "diagnostics": diagnostics,
         "associations_listed": "all" if everything else "selected only",
-        "found": {name: None if failed else int(table["selected"].sum()) for name, table in tables.items()},
+        "found": dict.fromkeys(found) if failed else found,
         "failed": failed,
     }
     write_tsv(edges, paths["edges"])

@@ -16,7 +16,7 @@ from nard.fits.trust import MOST_RHAT, unmixed
 __all__ = ["cohorts_table", "crosstalk", "explained_by_pathway", "methods_table", "of_cohorts"]
 
 # Columns of numbers of findings.
-_COUNTS = ("features", "associations", "edges")
+_COUNTS = ("features", "features_with_associations", "associations", "edges")
 
 
 def cohorts_table(summaries: Iterable[Mapping]) -> pd.DataFrame:
@@ -59,10 +59,10 @@ def methods_table(
     rows = []
     for fit, predicted in zip(fits, held_out, strict=True):
         cohort, method = fit["cohort"], fit["method"]
-        fitted, diagnostics = not fit.get("failed"), fit["diagnostics"]
-        agrees = {
-            what: (1.0 if fitted else None) if method == reference else agreement[cohort, method, what] for what in ENDS
-        }
+        diagnostics = fit["diagnostics"]
+        # Two methods without findings neither agree nor differ, and no more does a method with itself.
+        itself = {what: 1.0 if fit["found"][what] else float("nan") for what in ENDS}
+        agrees = itself if method == reference else {what: agreement[cohort, method, what] for what in ENDS}
         chosen = {name: value for name, value in fit["tuned"].items() if value is not None}
         rows.append(
             {

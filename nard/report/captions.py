@@ -23,7 +23,7 @@ def cohort_paragraph(
     edges: pd.DataFrame,
     nodes: pd.DataFrame,
 ) -> str:
-    """A few plain sentences: how many inputs matter, the strongest associations and edges, how well it predicts."""
+    """A few plain sentences: how much was found, the strongest associations and edges, how well it predicts."""
     inputs, outputs = NAMES[summary["kind"]]
     found = fit["found"]
     sentences = [
@@ -34,10 +34,15 @@ def cohort_paragraph(
     if fit.get("failed"):
         return " ".join([*sentences, unfitted(fit)])
     sentences.append(
-        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features']} of the {inputs} matter for at least one "
-        f"of the {outputs}, through {found['associations']} associations, and {found['edges']} pairs of {outputs} stay "
+        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features_with_associations']} of the {inputs} have "
+        f"associations with {outputs}, {found['associations']} in all, and {found['edges']} pairs of {outputs} stay "
         f"connected once the {inputs} are accounted for."
     )
+    # The two tests need not agree: effects may be few and clear, or many and too weak to name.
+    if found["features"] != found["features_with_associations"]:
+        sentences.append(
+            f"The test of each as a whole, over all {outputs} at once, is another one: it selects {found['features']}."
+        )
     hidden = fit.get("hidden", {}).get("number", 0)
     if hidden:
         sentences.append(f"All of this is adjusted for {_hidden(hidden)}.")

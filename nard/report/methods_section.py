@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import nard
+from nard.figures.words import counted, found
 from nard.fits.failures import short_failure
 from nard.fits.methods import FLOORS, SKLEARN, Method, find_method
 from nard.fits.publications import Publication
@@ -145,7 +146,7 @@ def _data(summaries: Sequence[Mapping], config: Mapping) -> str:
             f"{summary['n_inputs']} {inputs}, {summary['n_outputs']} {outputs})"
         )
     sources = {cohort["source"] for cohort in config["cohorts"].values()}
-    said = f"We analysed {_count(len(cohorts), 'cohort')}: {listed(cohorts)}."
+    said = f"We analysed {counted(len(cohorts), 'cohort')}: {listed(cohorts)}."
     if "xena" in sources:
         said += " TCGA data were downloaded from UCSC Xena."
     if "files" in sources:
@@ -277,12 +278,8 @@ def _any_entries(fits: Sequence[Mapping]) -> bool:
 
 
 def _found(fits: Sequence[Mapping]) -> str:
-    counts = [
-        f"{_count(fit['found']['features'], 'input')}, {_count(fit['found']['associations'], 'association')} and "
-        f"{_count(fit['found']['edges'], 'edge')} in {fit['title']}"
-        for fit in fits
-    ]
-    return f"Selected were {'; '.join(counts)}."
+    said = "; ".join(f"{listed(found(fit['found']))} in {fit['title']}" for fit in fits)
+    return f"Selected were {said}."
 
 
 def _comparisons(summaries: Sequence[Mapping], config: Mapping) -> str:
@@ -316,7 +313,3 @@ def _software(config: Mapping) -> str:
         f"All steps were run by the Snakemake ({versions['snakemake']}; {_SNAKEMAKE.cited}) workflow of nard "
         f"{versions['nard']} with seed {config['seed']}; {packages}."
     )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -99,7 +99,7 @@ def report_page(
     Every name that comes from data is escaped.
     """
     parts = {
-        "Overview": [{"title": "Cohorts", "table": _table(tables["cohorts"])}, *map(_paragraph, cohorts)],
+        "Overview": [_cohorts(tables["cohorts"]), *map(_paragraph, cohorts)],
         "Networks": [],
         "Associations": [],
         "Across cancers": [],
@@ -127,7 +127,8 @@ def report_page(
         sections=sections,
         title="NARD report",
         lead=f"{len(cohorts)} cohorts, {len({method for _, method in seconds})} methods; figures show "
-        f"{config['reference']}. Which inputs matter, what they drive, and how the outputs are wired.",
+        f"{find_method(config['reference']).title}. "
+        "Which inputs matter, what they drive, and how the outputs are wired.",
         simulated=_simulated(cohorts),
         first_words=first_words([cohort.summary for cohort in cohorts]),
     )
@@ -143,6 +144,22 @@ def _simulated(cohorts: Sequence[CohortResults]) -> str | None:
         return None
     which = "All data on this page are" if len(made_up) == len(cohorts) else f"The data of {', '.join(made_up)} are"
     return f"{which} SIMULATED: they show what the workflow does and say nothing about any disease."
+
+
+def _cohorts(table: pd.DataFrame) -> dict:
+    """The table of cohorts, narrow enough for a phone: what was used beside what was found."""
+    rows = [
+        {
+            "cohort": row.title if row.title == row.cohort else f"{row.title} ({row.cohort})",
+            "data": row.data,
+            "samples": f"{row.samples} of {row.samples_with_inputs}, {row.samples_with_outputs}",
+            "inputs": f"{row.inputs} of {row.inputs_found}",
+            "outputs": f"{row.outputs} of {row.outputs_found}",
+        }
+        for row in table.itertuples()
+    ]
+    text = "Used, of what was found; of samples, those of the inputs' file and those of the outputs' file."
+    return {"title": "Cohorts", "paragraphs": [text], "table": _table(pd.DataFrame(rows))}
 
 
 def _figures(
@@ -228,7 +245,8 @@ def _hidden(cohort: CohortResults) -> list[dict]:
     parts = []
     for rows, titles in tables.items():
         what = f"{len(rows)} hidden input{'' if len(rows) == 1 else 's'}" if rows else "none"
-        part: dict = {"title": f"{cohort.title}: {what} ({', '.join(titles)})"}
+        heading = f"{cohort.title}: {what} ({', '.join(titles)})"
+        part: dict = {"title": heading} if rows else {"paragraphs": [heading]}
         if rows:
             table = pd.DataFrame(rows, columns=["largest loadings", "most alike, with r"])
             table.insert(0, "hidden input", [str(number) for number in range(1, len(rows) + 1)])
@@ -279,7 +297,8 @@ def _with_counts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _recovery(recovery: pd.DataFrame) -> list[dict]:
-    means = recovery.groupby(["what", "method"], sort=False)[["found", "true", "tpr", "fdr"]].mean().reset_index()
+    groups = recovery.groupby(["what", "method"], sort=False)
+    means = groups[["found", "true", "tpr", "fdr"]].mean().assign(cohorts=groups.size()).reset_index()
     return [
         {"title": "Mean over the simulated cohorts", "table": _table(means)},
         {"title": "Every cohort", "table": _table(_with_counts(recovery))},

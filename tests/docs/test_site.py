@@ -7,7 +7,7 @@ import sys
 import generate
 import pytest
 import yaml
-from pages import ROOT
+from pages import PAGES, ROOT, name
 
 from nard.project.config import schema
 
@@ -44,6 +44,36 @@ def test_generated_parts_are_there(site):
         html = page.read_text(encoding="utf-8")
         assert "<!-- generated" not in html
         assert ":meth:" not in html
+
+
+WITH_GENERATED = [page for page in PAGES if "<!-- generated" in page.read_text(encoding="utf-8")]
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+
+
+@pytest.mark.parametrize("page", WITH_GENERATED, ids=name)
+def test_committed_pages_have_what_would_be_generated(page):
+    """Who reads them on a code host sees no empty places."""
+    text = page.read_text(encoding="utf-8")
+    made = generate.filled(text)
+    again = "write it with: python docs/generate.py"
+    assert NUMBER.sub("", text) == NUMBER.sub("", made), again
+    # The example is a fit, whose last digits are the machine's.
+    numbers = [[float(number) for number in NUMBER.findall(one)] for one in (text, made)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.02), again
+
+
+def test_no_generated_place_is_empty():
+    assert {page.stem for page in WITH_GENERATED} == {"config", "first-steps", "outputs", "reading"}
+    for page in WITH_GENERATED:
+        places = generate._PLACE.findall(page.read_text(encoding="utf-8"))
+        assert len(places) == page.read_text(encoding="utf-8").count("<!-- generated") > 0
+        assert not re.search(r"<!-- generated: \w+ -->\s*<!-- end -->", page.read_text(encoding="utf-8"))
+
+
+def test_pictures_of_the_pages_are_committed():
+    for page in PAGES:
+        for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / picture).read_bytes().startswith(b"\x89PNG"), f"{name(page)}: {picture}"
 
 
 def schema_keys(node, path=()):

@@ -12,8 +12,11 @@ from networks import CAUTION, HOSTILE, OUTPUTS, large_cohorts, small_cohorts, ta
 from nard import NARD
 from nard.estimator.findings import caution_text
 from nard.export.layouts import circular_layout
+from nard.fits.comparison import edge_set
+from nard.palette import FIRST, NEGATIVE, POSITIVE, SECOND
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.intervals import association_intervals, edge_intervals
+from nard.report.explorer.page import asset
 from nard.report.explorer.payload import MOST_SELECTED, _numbered
 from nard.simulate import make_regression
 
@@ -85,7 +88,7 @@ def test_intervals_by_hand():
 
 def test_every_selected_finding_is_listed_and_the_next_ones_up_to_the_cap():
     table = large_cohorts()[0].fits["sequential"].edges
-    found = payload(large_cohorts(), "sequential")["cohorts"][0]["fits"]["sequential"]["edges"]
+    found = payload(large_cohorts()[:1], "sequential")["cohorts"][0]["fits"]["sequential"]["edges"]
     assert len(table) == 300 * 299 // 2 == found["candidates"]
     assert found["found"] == sum(found["selected"]) == len(found["a"]) == 2000
     assert found["beyond"] == table["qvalue"].iloc[2000] > 0.05
@@ -94,6 +97,23 @@ def test_every_selected_finding_is_listed_and_the_next_ones_up_to_the_cap():
     listed = small["fits"]["sequential"]["edges"]
     assert len(listed["a"]) == listed["candidates"] == 45 > listed["found"]
     assert listed["beyond"] is None
+
+
+def test_what_another_cohort_has_selected_is_listed_with_its_estimate():
+    """So that a comparison can show how far from the threshold it is; the list is as complete as without them."""
+    one, two = large_cohorts()
+    alone = payload([one], "sequential")["cohorts"][0]["fits"]["sequential"]["edges"]
+    both = payload([one, two], "sequential")["cohorts"][0]["fits"]["sequential"]["edges"]
+    assert both["beyond"] == alone["beyond"]
+    assert both["b"][: len(alone["b"])] == alone["b"]
+    names = list(one.groups.loc[one.groups["side"] == "outputs", "name"])
+    pairs = [tuple(sorted((names[a], names[b]))) for a, b in zip(both["a"], both["b"], strict=True)]
+    extra = dict(zip(pairs[len(alone["a"]) :], both["value"][len(alone["a"]) :], strict=True))
+    table = one.fits["sequential"].edges
+    assert set(extra) == edge_set(two.fits["sequential"].edges) - edge_set(table)
+    estimates = table.set_index(["source", "target"])["partial_correlation"]
+    assert [estimates[pair] for pair in extra] == pytest.approx(list(extra.values()), rel=1e-3)
+    assert min(q for q in both["q"][len(alone["q"]) :]) >= both["beyond"]
 
 
 def test_a_network_beyond_all_measure_is_cut_and_says_so():
@@ -258,3 +278,12 @@ def test_the_same_tables_give_the_same_bytes():
         small_cohorts.cache_clear()
         pages.append(explorer_page(payload(small_cohorts(), "sequential"), "report.html"))
     assert pages[0] == pages[1]
+
+
+def test_the_drawing_has_the_colours_of_the_palette():
+    """Those of signs in one cohort, others for two cohorts, and none of them twice."""
+    style = asset("network.css")
+    strokes = dict(re.findall(r"^\.([a-z-]+) \{ stroke: (#[0-9a-f]{6});", style, re.MULTILINE))
+    wanted = {"positive": POSITIVE, "negative": NEGATIVE, "only-first": FIRST, "only-second": SECOND}
+    assert {name: strokes[name].upper() for name in wanted} == wanted
+    assert len(set(strokes.values())) == len(strokes) == 5

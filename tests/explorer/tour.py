@@ -306,6 +306,17 @@ def two_cohorts_compare(page, cohorts, reference):
     for status, pairs in zip(expected, (a & b, a - b, b - a), strict=True):
         rows = table[table["status"] == status]
         assert {tuple(sorted(pair)) for pair in zip(rows["source"], rows["target"], strict=True)} == pairs
+    # The estimate of the cohort that lacks an edge is there, if it has both proteins.
+    for (_, lacking), private in ((second, a - b), (first, b - a)):
+        edges = lacking.fits[reference].edges
+        pairs = map(sorted, zip(edges["source"], edges["target"], strict=True))
+        estimates = dict(zip(map(tuple, pairs), edges["partial_correlation"], strict=True))
+        column = table.set_index(["source", "target"])[f"partial_correlation_{lacking.summary['cohort']}"]
+        shown = {tuple(sorted(pair)): value for pair, value in column.dropna().items()}
+        assert {pair for pair in private if pair in shown} == private & set(estimates)
+        assert [shown[pair] for pair in private & set(estimates)] == pytest.approx(
+            [estimates[pair] for pair in private & set(estimates)], rel=1e-3
+        )
     names = {one.summary["cohort"] for _, one in (first, second)}
     assert {f"partial_correlation_{name}" for name in names} < set(table)
 
@@ -313,7 +324,14 @@ def two_cohorts_compare(page, cohorts, reference):
     driven = [association_set(fit.associations) for fit in fits]
     name = sorted(target for _, target in driven[0] & driven[1])[0]
     page.search(name)
-    assert set(page.panel_rows("Driven by")) == {feature for feature, target in driven[0] | driven[1] if target == name}
+    rows = page.panel_rows("Driven by")
+    assert set(rows) == {feature for feature, target in driven[0] | driven[1] if target == name}
+    # Those that only one of them has stand beside the other's estimate.
+    for feature, cells in rows.items():
+        for cell, pairs, fit in zip(cells, driven, fits, strict=True):
+            table = fit.associations.set_index(["feature", "target"])
+            assert numbers(cell)[0] == pytest.approx(table["weight"][feature, name], abs=1e-3)
+            assert ("does not pass" in cell) == ((feature, name) not in pairs)
     page.one("#clear").click()
     page.choose("other", "")
     page.choose("most", CAP)

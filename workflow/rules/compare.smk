@@ -38,6 +38,7 @@ rule agreement:
             method=config["reference"],
         ),
         edges=expand("results/{cohort}/{method}/edges.tsv", cohort=of_kind(config, "omics"), method=config["reference"]),
+        groups=expand("results/{cohort}/data/groups.tsv", cohort=of_kind(config, "omics")),
     output:
         associations="results/comparison/agreement_associations.tsv",
         edges="results/comparison/agreement_edges.tsv",

@@ -100,7 +100,7 @@ function findings(what) {
   const directed = what === "associations";
   const limit = threshold();
   const lists = cohorts().map((one, i) =>
-    rowsOf(fits()[i][what], directed ? one.inputs : one.outputs, one.outputs).filter((row) => passes(row, limit, !directed)));
+    rowsOf(fits()[i][what], directed ? one.inputs : one.outputs, one.outputs).map((row) => ({ ...row, passing: passes(row, limit, !directed) })));
   return compared(lists[0], lists[1] ?? null, directed);
 }
 
@@ -120,8 +120,13 @@ function update() {
   const mine = side === null ? [] : findings("associations").filter((one) => (side === "output" ? one.b : one.a) === name);
   const drawn = side === "output" ? mine.slice(0, MOST_INPUTS) : mine;
   const wanted = side === "input" ? new Set([name]) : new Set(drawn.map((one) => one.a));
-  const degree = new Map();
-  for (const edge of shown) for (const end of [edge.a, edge.b]) degree.set(end, (degree.get(end) ?? 0) + 1);
+  const degree = new Map(), strength = new Map();
+  for (const edge of shown) {
+    for (const end of [edge.a, edge.b]) {
+      degree.set(end, (degree.get(end) ?? 0) + 1);
+      strength.set(end, (strength.get(end) ?? 0) + edge.strength);
+    }
+  }
   const near = new Set(side === "input" ? mine.map((one) => one.b)
     : shown.filter((edge) => edge.a === name || edge.b === name).flatMap((edge) => [edge.a, edge.b]));
   network.draw({
@@ -135,6 +140,7 @@ function update() {
     near: side === null ? new Set() : near,
     degree,
     label: labelOf,
+    strength,
     titles: cohorts().map((one) => plain(one.title)),
     empty: `no edges at ${thresholdText()}`,
   });
@@ -236,15 +242,21 @@ function nameButton(id) {
 }
 
 function valueCell(row) {
-  if (!row) return html("td", { className: "n", textContent: "–" });
   const notes = [interval(row), row.q === null ? "not tested" : `q = ${qText(row.q)}`];
-  const lines = [...(state.other === null ? [notes.join(" · ")] : notes), naming(row)].filter(Boolean);
-  return html("td", { className: "n" }, signed(row.value), ...lines.map((text) => html("small", { textContent: text })));
+  const lines = [...(state.other === null ? [notes.join(" · ")] : notes), naming(row), row.passing ? "" : "does not pass"].filter(Boolean);
+  return html("td", { className: row.passing ? "n" : "n below" }, signed(row.value), ...lines.map((text) => html("small", { textContent: text })));
+}
+
+// A pair that a cohort's list lacks: not measured there, or further down its table than the page goes.
+function absentCell(finding, which, what) {
+  const { beyond } = fits()[which][what === "weight" ? "associations" : "edges"];
+  const reason = lackedNames(finding, which, what).length ? "not measured" : beyond === null ? "not selected" : `q ≥ ${qText(beyond)}`;
+  return html("td", { className: "n below" }, "–", html("small", { textContent: reason }));
 }
 
 // Inputs that could take the place of the named one, by cohort: a line that opens.
 function standIns(finding) {
-  const rows = [finding.first, finding.second].map((row, which) => [row, which]).filter(([row]) => row?.standIns.length);
+  const rows = [finding.first, finding.second].map((row, which) => [row, which]).filter(([row]) => row?.passing && row.standIns.length);
   return rows.map(([row, which]) => {
     const many = row.standIns.length;
     const where = state.other === null ? "" : ` in ${plain(cohorts()[which].title)}`;
@@ -262,7 +274,7 @@ function findingsTable(list, what, idsOf) {
   const words = statusWords();
   const rows = list.map((finding) => html("tr", { className: finding.status },
     html("td", {}, ...names(finding), state.other === null ? null : html("small", { textContent: words[finding.status] + (finding.opposed ? ", opposite signs" : "") + missingIn(finding, what) }), ...standIns(finding)),
-    ...[finding.first, finding.second].slice(0, titles.length).map(valueCell)));
+    ...[finding.first, finding.second].slice(0, titles.length).map((row, which) => (row ? valueCell(row) : absentCell(finding, which, what)))));
   return html("table", {},
     html("thead", {}, html("tr", {}, ...heads.map((text, i) => html(text ? "th" : "td", { className: i ? "n" : "", textContent: text })))),
     html("tbody", {}, ...rows));
@@ -271,13 +283,18 @@ function findingsTable(list, what, idsOf) {
 // A finding can be private because the other cohort does not have its nodes.
 function missingIn(finding, what) {
   if (finding.status === "shared") return "";
-  const other = cohorts()[finding.first ? 1 : 0];
+  const other = finding.status === "only-first" ? 1 : 0;
+  const missing = lackedNames(finding, other, what);
+  return missing.length ? ` (${missing.map(plain).join(", ")} not measured in ${plain(cohorts()[other].title)})` : "";
+}
+
+function lackedNames(finding, which, what) {
+  const { inputs, outputs } = cohorts()[which];
   const has = (nodes, name) => nodes.some((node) => node.name === name);
-  const missing = [
-    has(what === "weight" ? other.inputs : other.outputs, finding.a) ? null : labelOf(`${what === "weight" ? "input" : "output"}:${finding.a}`),
-    has(other.outputs, finding.b) ? null : labelOf(`output:${finding.b}`),
+  return [
+    has(what === "weight" ? inputs : outputs, finding.a) ? null : labelOf(`${what === "weight" ? "input" : "output"}:${finding.a}`),
+    has(outputs, finding.b) ? null : labelOf(`output:${finding.b}`),
   ].filter((name) => name !== null);
-  return missing.length ? ` (${missing.map(plain).join(", ")} not measured in ${plain(other.title)})` : "";
 }
 
 function section(title, lead, table) {

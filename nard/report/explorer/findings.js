@@ -31,7 +31,8 @@ function passes(row, threshold, strengthToo) {
   return row.selected && (!strengthToo || Math.abs(row.value) >= threshold.limit);
 }
 
-// One finding per pair that passes in either cohort, the strongest first. Without a second cohort all are the first's.
+// One finding per pair that passes in either cohort, the strongest first, with its rows of both, whether they pass or not.
+// Without a second cohort all are the first's.
 function compared(first, second, directed) {
   const pairs = new Map();
   const add = (rows, which) => {
@@ -44,14 +45,14 @@ function compared(first, second, directed) {
   };
   add(first, "first");
   add(second ?? [], "second");
-  const findings = [...pairs.values()];
+  const findings = [...pairs.values()].filter(({ first: one, second: two }) => one?.passing || two?.passing);
   for (const finding of findings) {
-    const values = [finding.first, finding.second].filter(Boolean).map((row) => row.value);
+    const values = [finding.first, finding.second].filter((row) => row?.passing).map((row) => row.value);
     finding.strength = Math.max(...values.map(Math.abs));
     finding.opposed = values.length === 2 && values[0] > 0 !== values[1] > 0;
     if (second === null) finding.status = values[0] > 0 ? "positive" : "negative";
     else if (values.length === 2) finding.status = "shared";
-    else finding.status = finding.first ? "only-first" : "only-second";
+    else finding.status = finding.first?.passing ? "only-first" : "only-second";
   }
   return findings.sort((x, y) => y.strength - x.strength);
 }

@@ -25,7 +25,7 @@ function renew(group, children) {
 
 function describe(finding, [a, b], titles) {
   const parts = [finding.first, finding.second].map((row, which) =>
-    row ? `${titles[which]}: ${signed(row.value)} ${interval(row)}, q ${qText(row.q)}` : null);
+    row ? `${titles[which]}: ${signed(row.value)} ${interval(row)}, q ${qText(row.q)}${row.passing ? "" : ", does not pass"}` : null);
   return `${plain(a)} – ${plain(b)}. ${parts.filter(Boolean).join("; ")}`;
 }
 
@@ -54,7 +54,7 @@ class Network {
   }
 
   // scene: key (cohorts and method: what stays drawn while it does not change), outputs and byName, edges and
-  // associations (findings), degree (by name), chosen ("side:name" or null), near (names of outputs), inputs (nodes to
+  // associations (findings), degree and strength (by name), chosen ("side:name" or null), near (names of outputs), inputs (nodes to
   // show in the middle), titles of the cohorts, empty (text where there are no edges).
   draw(scene) {
     const focused = document.activeElement?.closest?.(".node")?.dataset.id;
@@ -175,11 +175,12 @@ class Network {
   }
 
   node(node, side) {
-    const { chosen, near, degree } = this.scene;
+    const { chosen, near, degree, strength } = this.scene;
     const id = `${side}:${node.name}`;
     const kept = this.keep(id, () => this.makeNode(node, side, id));
     const { element, title } = kept;
     kept.edges = degree.get(node.name) ?? 0;
+    kept.strength = strength.get(node.name) ?? 0;
     const close = side === "input" || id === chosen || near.has(node.name);
     const marks = { chosen: id === chosen, near: close, lone: side === "output" && !kept.edges && !close };
     for (const [mark, on] of Object.entries(marks)) element.classList.toggle(mark, on);
@@ -223,16 +224,20 @@ class Network {
     this.svg.classList.toggle("zoomed", k > 1);
   }
 
-  // Where there is no room for all labels: those of what is chosen, then of the nodes with most edges.
+  // Where there is no room for all labels: those of what is chosen, then of the nodes with the strongest edges, and only if
+  // these all have theirs, of nodes without an edge.
   thin() {
     const least = 1.1 * this.font / (this.radius * this.view.k);
     const outputs = [...this.nodes].filter(([, node]) => node.side === "output");
-    const rank = ([, node]) => (node.element.classList.contains("near") ? 1e6 : 0) + node.edges;
+    const rank = ([, node]) => (node.element.classList.contains("near") ? 1e6 : 0) + node.strength;
     const kept = [];
+    let lacking = false;
     for (const [id, node] of outputs.sort((a, b) => rank(b) - rank(a))) {
       const [x, y] = this.at(id);
-      const free = kept.every(([u, v]) => Math.hypot(x - u, y - v) >= least);
+      const lone = rank([id, node]) === 0;
+      const free = !(lone && lacking) && kept.every(([u, v]) => Math.hypot(x - u, y - v) >= least);
       if (free) kept.push([x, y]);
+      else if (!lone) lacking = true;
       node.label.classList.toggle("crowded", !free);
     }
     this.labelled = kept.length;

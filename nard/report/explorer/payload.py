@@ -1,7 +1,8 @@
 """What the explorer shows, as plain lists and numbers.
 
 A page holds every selected finding, up to a cap, and the next ones in the order of the tables, so that the threshold
-can be loosened; not the thousands of candidates that nobody would look at. For every list it is known up to which
+can be loosened, and what another cohort has selected, so that the two can be compared; not the thousands of candidates
+that nobody would look at. For every list it is known up to which
 q-value it is complete, and the page lets nobody go beyond: what two cancers share would otherwise depend on what was
 left out.
 """
@@ -9,14 +10,16 @@ left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 
+import numpy as np
 import pandas as pd
 
 from nard.export.layouts import circular_layout
 from nard.figures.words import unfitted
+from nard.fits.comparison import SETS
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
 from nard.fits.trust import caution_text
@@ -56,18 +59,40 @@ class CohortFits:
 
 def payload(cohorts: Sequence[CohortFits], reference: str) -> dict:
     """All that the page knows. The method that is shown first is ``reference``."""
-    places = {}
+    places, selected = {}, {}
     for kind in dict.fromkeys(cohort.summary["kind"] for cohort in cohorts):
-        groups = pd.concat([cohort.groups for cohort in cohorts if cohort.summary["kind"] == kind])
+        alike = [cohort for cohort in cohorts if cohort.summary["kind"] == kind]
+        groups = pd.concat([cohort.groups for cohort in alike])
         places[kind] = circular_layout(_outputs(groups).drop_duplicates("name").rename(columns={"name": "id"}))
-    return {"reference": reference, "cohorts": [_cohort(c, places[c.summary["kind"]]) for c in cohorts]}
+        selected[kind] = _selected(alike)
+    shown = [_cohort(one, places[one.summary["kind"]], selected[one.summary["kind"]]) for one in cohorts]
+    return {"reference": reference, "cohorts": shown}
+
+
+def _selected(cohorts: Sequence[CohortFits]) -> dict[tuple[str, str], set]:
+    """By method and kind of finding: the pairs that any of the cohorts has selected and lists; of one alone none."""
+    found: dict[tuple[str, str], set] = {}
+    for cohort in cohorts if len(cohorts) > 1 else ():
+        for method, tables in cohort.fits.items():
+            for what, table in (("edges", tables.edges), ("associations", tables.associations)):
+                listed = SETS[what](_in_order(table).head(MOST_SELECTED))
+                found.setdefault((method, what), set()).update(listed)
+    return found
+
+
+def _in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """The selected rows, then the others by q-value.
+
+    That need not be the order of a table, since q-values of associations do not rise with the p-values alone.
+    """
+    return table.sort_values(["selected", "qvalue"], ascending=[False, True], kind="stable")
 
 
 def _outputs(groups: pd.DataFrame) -> pd.DataFrame:
     return groups[groups["side"] == "outputs"]
 
 
-def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> dict:
+def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]], selected: Mapping) -> dict:
     summary, groups = cohort.summary, cohort.groups
     inputs = [_node(row) for row in groups[groups["side"] == "inputs"].itertuples()]
     # The same place in every cohort of a kind, so that their networks compare; y goes down on a screen.
@@ -83,7 +108,7 @@ def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]]) -> di
         "words": {"inputs": input_words, "outputs": output_words},
         "inputs": inputs,
         "outputs": outputs,
-        "fits": {method: _fit(method, tables, *ranks) for method, tables in cohort.fits.items()},
+        "fits": {method: _fit(method, tables, selected, *ranks) for method, tables in cohort.fits.items()},
     }
 
 
@@ -98,7 +123,9 @@ def _node(row) -> dict:
     }
 
 
-def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Mapping[str, int]) -> dict:
+def _fit(
+    method: str, tables: FitTables, selected: Mapping, inputs: Mapping[str, int], outputs: Mapping[str, int]
+) -> dict:
     fit, edges, associations = tables.fit, tables.edges, tables.associations
     # A table of selected rows alone knows nothing beyond the false discovery rate.
     beyond = None if fit["associations_listed"] == "all" else math.nextafter(fit["fdr"], 1.0)
@@ -108,7 +135,14 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
         "fdr": fit["fdr"],
         "tested": any(bool(table["qvalue"].notna().any()) for table in (edges, associations, tables.features)),
         "edges": _findings(
-            edges, ("source", outputs), ("target", outputs), "partial_correlation", edge_intervals(edges), _EDGES, None
+            edges,
+            ("source", outputs),
+            ("target", outputs),
+            "partial_correlation",
+            edge_intervals(edges),
+            _EDGES,
+            None,
+            selected.get((method, "edges"), ()),
         ),
         "associations": _findings(
             associations,
@@ -118,6 +152,7 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
             association_intervals(associations),
             _ASSOCIATIONS,
             beyond,
+            selected.get((method, "associations"), ()),
         ),
         "relevance": [_raised(q) for q in relevance],
         "hidden": [[[outputs[name], _digits(value)] for name, value in one.outputs] for one in tables.hidden],
@@ -128,18 +163,18 @@ def _fit(method: str, tables: FitTables, inputs: Mapping[str, int], outputs: Map
     }
 
 
-def _findings(table, a, b, value, intervals, least, beyond) -> dict:
-    """The first rows, by column: the selected ones, then the others by q-value.
-
-    That need not be the order of a table, since q-values of associations do not rise with the p-values alone.
-    """
-    table = table.sort_values(["selected", "qvalue"], ascending=[False, True], kind="stable")
+def _findings(table, a, b, value, intervals, least, beyond, elsewhere) -> dict:
+    """The first rows, by column, then those of the others that are pairs selected ``elsewhere``."""
+    table = _in_order(table)
     found = int(table["selected"].sum())
     tested = int(table["qvalue"].notna().sum())
     kept = max(min(found, MOST_SELECTED), min(tested, least))
     # The list is complete below the q-value of the first row that it lacks; null if it lacks none.
     beyond = float(table["qvalue"].iloc[kept]) if tested and kept < len(table) else beyond
-    rows = pd.concat([table, intervals], axis=1).iloc[:kept]
+    table = pd.concat([table, intervals], axis=1)
+    # Methods that do not test set to zero, as a rule, what they do not select.
+    others = table.iloc[max(kept, found) :].dropna(subset="qvalue")
+    rows = pd.concat([table.iloc[:kept], others[_among(others, a[0], b[0], elsewhere)]])
     naming = _naming(rows, a[1]) if "stand_ins" in rows else {}
     return {
         "candidates": len(table),
@@ -155,6 +190,14 @@ def _findings(table, a, b, value, intervals, least, beyond) -> dict:
         **({"stability": _numbers(rows["stability"])} if "stability" in rows else {}),
         **naming,
     }
+
+
+def _among(table: pd.DataFrame, a: str, b: str, pairs: Collection[tuple[str, str]]) -> np.ndarray:
+    """Which rows are of these pairs, of which edges come in alphabetical order."""
+    first, second = (table[end].to_numpy(dtype=object) for end in (a, b))
+    if a == "source":
+        first, second = np.where(first <= second, (first, second), (second, first))
+    return pd.MultiIndex.from_arrays([first, second]).isin(list(pairs)) if len(pairs) else np.zeros(len(table), bool)
 
 
 def _naming(rows: pd.DataFrame, inputs: Mapping[str, int]) -> dict:
