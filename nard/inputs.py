@@ -102,6 +102,8 @@ def check_same_samples(X, Y) -> None:
 
 def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
     """Finite numbers whose powers are not, and differences whose powers vanish: most likely a code for missing."""
+    if not len(values):
+        return
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     largest = np.maximum(high, -low)
     with np.errstate(over="ignore"):

@@ -454,7 +454,11 @@ def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
     nodes = pd.DataFrame({"id": ["APS1", "B"], "label": ["A_pS1", "B"], "pathways": ["x", "x"]})
     edges = pd.DataFrame({"source": ["APS1"], "target": ["B"], "partial_correlation": [0.3], "selected": [True]})
     associations = pd.DataFrame({"feature": ["G"], "target": ["APS1"], "weight": [0.5], "selected": [True]})
-    fit = {"fdr": 0.05, "diagnostics": {}, "found": {"features": 1, "associations": 1, "edges": 1}}
+    fit = {
+        "fdr": 0.05,
+        "diagnostics": {},
+        "found": dict.fromkeys(("features", "features_with_associations", "associations", "edges"), 1),
+    }
     about = summary(kind="aging") | {"ages": ages}
     text = cohort_paragraph(about, fit, {"r2": 0.1}, associations, edges, nodes)
     assert "runs from 20 to 79 with a median of 42.5" in text

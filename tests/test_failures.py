@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from nard.baselines.hsghs import HSGHS
+from nard.data.antibodies import read_antibodies
 from nard.data.groups import pathway_groups
 from nard.data.pathways import read_pathways
 from nard.errors import DataError
 from nard.figures.catalogue import CATALOGUE
-from nard.files import read_json, read_tsv
+from nard.files import read_json, read_tsv, write_tsv
 from nard.fits.comparison import (
     agreement,
     cohorts_jaccard,
@@ -99,14 +100,14 @@ def test_a_chain_that_fits_exactly_is_a_reason():
     with method_errors() as failed:
         HSGHS(n_burnin=3000, n_draws=10).fit(X, Y)
     assert failed["code"] == "improper posterior"
-    assert "(8 samples, 30 inputs). It needs more samples or fewer inputs." in failure_text(failed)
+    assert "(8 samples, 30 inputs). to fix: more samples, fewer inputs" in failure_text(failed)
 
 
 @pytest.fixture(scope="module")
 def data():
     made = make_regression(40, 6, 5, random_state=0)
     X, Y = pd.DataFrame(made.X).add_prefix("g"), pd.DataFrame(made.Y).add_prefix("p")
-    groups = pathway_groups(X, Y, read_pathways(None)).assign(colour="#000000")
+    groups = pathway_groups(X, Y, read_pathways(None), read_antibodies(None)).assign(colour="#000000")
     return X, Y, groups
 
 
@@ -143,7 +144,7 @@ def test_its_files_have_the_columns_of_every_fit_and_no_rows(data, unfitted, tmp
     fit = read_json(unfitted["fit"])
     assert list(fit) == list(fitted)
     assert fit["failed"] == {"code": "singular matrix", "message": "a singular one"}
-    assert fit["found"] == {"features": None, "associations": None, "edges": None}
+    assert fit["found"] == dict.fromkeys(("features", "features_with_associations", "associations", "edges"))
     assert (fit["n_features"], fit["n_targets"]) == (fitted["n_features"], fitted["n_targets"]) == (6, 5)
     assert fitted["failed"] is None
     assert list(read_tsv(unfitted["nodes"])["degree"]) == [0] * 5
@@ -152,7 +153,7 @@ def test_its_files_have_the_columns_of_every_fit_and_no_rows(data, unfitted, tmp
         assert arrays["coef"].shape == (0, 0)
 
 
-def test_tables_figures_and_pages_give_the_reason(data, unfitted):
+def test_tables_figures_and_pages_give_the_reason(data, unfitted, tmp_path):
     groups, fit = data[2], read_json(unfitted["fit"])
     read = {name: read_tsv(path) for name, path in unfitted.items() if path.endswith(".tsv")}
     assert findings_of(fit, read["edges"], "edges") is None
@@ -164,7 +165,9 @@ def test_tables_figures_and_pages_give_the_reason(data, unfitted):
     fits = [unfitted["fit"]]
     trace = CATALOGUE["trace"].drawn({"fits": fits, "traces": [unfitted["trace"]]}, {})
     assert "could not be fitted: own" in "".join(text.get_text() for text in trace.texts)
-    upset = CATALOGUE["upset"].drawn({"fits": fits, "findings": [unfitted["edges"]], "groups": []}, {"what": "edges"})
+    write_tsv(groups, tmp_path / "groups.tsv")
+    files = {"fits": fits, "findings": [unfitted["edges"]], "groups": [str(tmp_path / "groups.tsv")]}
+    upset = CATALOGUE["upset"].drawn(files, {"what": "edges"})
     assert "could not be fitted to Ovary" in "".join(text.get_text() for text in upset.texts)
     summary = {**ABOUT, "n_samples": 40, "n_inputs": 6, "n_outputs": 5}
     nothing, _ = held_out_tables(None, list(data[1]), fit["failed"])
@@ -175,8 +178,8 @@ def test_tables_figures_and_pages_give_the_reason(data, unfitted):
     shown = cohort["fits"]["own"]
     assert shown["cautions"] == ["own could not be fitted to Ovary: singular matrix: a singular one"]
     assert shown["edges"]["found"] == shown["associations"]["candidates"] == 0
-    assert explained_by_pathway(nothing, read["nodes"], [])[["own", "other", "r2"]].isna().all(axis=None)
-    assert crosstalk(read["edges"], read["nodes"])[["edges", "possible"]].isna().all(axis=None)
+    assert explained_by_pathway(nothing, groups, [])[["own", "other", "r2"]].isna().all(axis=None)
+    assert crosstalk(read["edges"], read["nodes"], [])[["edges", "possible"]].isna().all(axis=None)
 
 
 def test_comparisons_have_rows_without_numbers():
@@ -194,8 +197,9 @@ def test_comparisons_have_rows_without_numbers():
     assert recovered.loc["own", ["found", "tpr", "fdr", "fpr"]].isna().all(axis=None)
     assert recovered["true"].tolist() == [1] * 4
     weights = {"OV": {("a", "b"): 0.5}, "COAD": None}
-    assert agreement(weights, ("source", "target"))["cohorts"].tolist() == ["OV"]
-    assert cohorts_jaccard({"edges": weights})["jaccard"].isna().all()
+    possible = dict.fromkeys(weights, (frozenset("ab"), frozenset("ab")))
+    assert agreement(weights, ("source", "target"), possible)["cohorts"].tolist() == ["OV"]
+    assert cohorts_jaccard({"edges": weights}, {"edges": possible})["jaccard"].isna().all()
     table = stability_table(None, some, frozenset())
     assert table["frequency"].isna().all()
     assert table["selected"].tolist() == [True]

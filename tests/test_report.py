@@ -10,7 +10,7 @@ import pytest
 from browser import browser
 from networks import CAUTION, HOSTILE, small_cohorts
 
-from nard.estimator.findings import caution_text
+from nard.estimator.cautions import caution_text
 from nard.figures.alt_text import pathway_map
 from nard.figures.catalogue import figures_of
 from nard.fits.comparison import agreement, candidates, jaccard_table

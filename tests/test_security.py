@@ -395,7 +395,8 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         "qvalue": [0.0],
         "selected": [True],
     }
-    nodes = pd.DataFrame({"id": [bad, '" onload="x'], "pathway": [bad, bad]})
+    names = [bad, '" onload="x']
+    nodes = pd.DataFrame({"id": names, "label": names, "pathway": bad, "pathways": bad})
     results = CohortResults(
         summary, fit, {"r2": 0.1, "log_likelihood": -1.0}, pd.DataFrame(associations), pd.DataFrame(edges), nodes
     )

@@ -90,7 +90,7 @@ def test_tables_of_cohorts_keep_their_order():
 
 
 def fit(cohort, method, **tuned):
-    found = {"features": 1, "associations": 2, "edges": 3}
+    found = {"features": 1, "features_with_associations": 1, "associations": 2, "edges": 3}
     return {"cohort": cohort, "method": method, "tuned": tuned, "found": found, "diagnostics": {}}
 
 
@@ -116,9 +116,13 @@ def test_every_fit_is_compared_with_the_reference_of_its_cohort():
 
 
 def test_a_method_without_findings_does_not_agree_with_itself():
-    none = {**fit("OV", "sequential"), "found": {"features": 0, "associations": 1, "edges": 0}}
+    none = {
+        **fit("OV", "sequential"),
+        "found": {"features": 0, "features_with_associations": 1, "associations": 1, "edges": 0},
+    }
     jaccard = pd.DataFrame(columns=["cohort", "method_a", "method_b", "what", "jaccard"])
-    [row] = methods_table([none], [{"log_likelihood": 0.0, "r2": 0.0}], jaccard, "sequential").to_dict("records")
+    predicted = {"log_likelihood": 0.0, "r2": 0.0}
+    [row] = methods_table([none], [predicted], jaccard, "sequential", {}).to_dict("records")
     assert row["jaccard_associations"] == 1
     assert np.isnan(row["jaccard_edges"])
 
@@ -137,7 +141,7 @@ def test_floors_and_fits_that_are_none_are_rows_of_their_cohort():
     failed = {"code": "improper posterior", "message": "fits exactly\n  more"}
     fits = [
         fit("OV", "full"),
-        {**fit("OV", "hsghs"), "failed": failed, "found": dict.fromkeys(("features", "associations", "edges"))},
+        {**fit("OV", "hsghs"), "failed": failed, "found": dict.fromkeys(fit("OV", "full")["found"])},
         {**fit("COAD", "hsghs"), "diagnostics": {"rhat": 1.88, "ess": 1.4}},
         {**fit("COAD", "jrns"), "diagnostics": {"rhat": 1.1, "ess": 300.0}},
     ]

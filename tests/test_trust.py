@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from networks import CAUTION
 
-from nard.estimator import findings
+from nard.estimator import cautions as of_fits
 from nard.fits.trust import caution_text, cautions, trust, unmixed
 
 
@@ -52,7 +52,7 @@ def test_lam_at_the_end_of_what_was_tried(lam, end, words):
 def test_few_degrees_and_many_clipped_values():
     notes = [{"code": "winsorised", "side": "outputs", "count": 300, "share": 0.031}]
     own, few, clipped = cautions([CAUTION], facts(degrees=(7.5, np.nan), notes=notes), {})
-    assert caution_text(own) == findings.caution_text(CAUTION)
+    assert caution_text(own) == of_fits.caution_text(CAUTION)
     assert few == {"code": "few degrees", "degrees": 7.5}
     assert "as few as 7.5 degrees of freedom" in caution_text(few)
     assert clipped == {"code": "clipped values", "side": "outputs", "share": 0.031}

@@ -1,5 +1,6 @@
 """The scikit-learn estimator :class:`NARD`: the choice of λ and of the model's parts, scaling, tables of findings."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,9 +10,7 @@ __all__ = ["NARD"]
 
 
 def __getattr__(name):
-    # Tables of findings can be read without the numerics, which take a second to import.
+    # Words and scales can be had without the numerics, which take a second to import.
     if name == "NARD":
-        from nard.estimator.model import NARD
-
-        return NARD
+        return import_module("nard.estimator.model").NARD
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

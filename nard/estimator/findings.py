@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import networkx as nx
 import numpy as np
 import pandas as pd
 
 from nard.export.graphs import findings_graph
-from nard.inputs import CheckedDataMixin, is_number, require, some
+from nard.inputs import CheckedDataMixin, is_number, require
 from nard.selection import EdgeTest, EntryTest, InputTest, qvalues, two_sided
 
-__all__ = ["FindingsMixin", "association_table", "caution_text", "edge_table", "relevance_table"]
+__all__ = ["FindingsMixin", "association_table", "edge_table", "relevance_table"]
 
 
 def _check_fdr(fdr) -> None:
@@ -69,27 +67,6 @@ def association_table(features, targets, test: EntryTest, fdr: float, selected_o
                 stand_ins[order[k]] = ";".join(names[lead.stand_ins])
     table["probability"], table["stand_ins"] = probability, stand_ins
     return table.sort_values("pvalue", kind="stable", ignore_index=True)
-
-
-def caution_text(caution: Mapping) -> str:
-    """What a caution of a fit means, and what to do about it."""
-    if caution["code"] == "marginal tests":
-        return (
-            "No input is active in the column-wise model, so that the "
-            f"{caution['associations']} associations found are plain correlations, many by way of other inputs: "
-            'set relevance="auto" or "entries".'
-        )
-    if caution["code"] == "copies":
-        listed = [f"{name!r} (of {some(others)})" for name, others in caution["outputs"].items()]
-        more = f" and {caution['count'] - len(listed)} more" if caution["count"] > len(listed) else ""
-        return (
-            f"Outputs that are copies or combinations of others: {', '.join(listed)}{more}. Edges among these are no "
-            "findings, and they hide edges to other outputs: leave out what follows from the rest."
-        )
-    return (
-        f"Hidden inputs behind the outputs: {caution['evident']} evident, {caution['used']} allowed for. Associations "
-        'and edges may be theirs: set hidden="auto".'
-    )
 
 
 def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:

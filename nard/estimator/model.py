@@ -20,7 +20,8 @@ from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction, prepare
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
-from nard.estimator.findings import FindingsMixin, caution_text, relevance_table
+from nard.estimator.cautions import caution_text
+from nard.estimator.findings import FindingsMixin, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler
 from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid

@@ -188,17 +188,15 @@ def remarks(table: pd.DataFrame) -> list[str]:
             f"minutes. Held-out error {row.held_out_error:.3g}, that of no change {row.no_change_error:.3g}."
         )
     for reading, part in table.groupby("reading", sort=False):
-        for column, name in (
-            ("jaccard_associations_mrce", "MRCE"),
-            ("jaccard_associations_sequential", "Sequential NARD"),
-        ):
-            rows = part[part[column].notna() & part["method"].str.contains("NARD")]
-            if len(rows):
-                edges = rows[column.replace("associations", "edges")]
+        variants = part[part["method"].str.contains("NARD")]
+        for other, name in (("mrce", "MRCE"), ("sequential", "Sequential NARD")):
+            # Where neither of two finds any there is no index.
+            indices = {what: variants[f"jaccard_{what}_{other}"].dropna() for what in ("associations", "edges")}
+            ranges = [f"{one.min():.3f} to {one.max():.3f} for {what}" for what, one in indices.items() if len(one)]
+            if ranges:
                 out.append(
-                    f"{reading}, {rows['m'].iloc[0]:.0f} stocks: NARD variants with {name}: Jaccard index "
-                    f"{rows[column].min():.3f} to {rows[column].max():.3f} for associations, {edges.min():.3f} to "
-                    f"{edges.max():.3f} for edges."
+                    f"{reading}, {variants['m'].iloc[0]:.0f} stocks: NARD variants with {name}: Jaccard index "
+                    f"{', '.join(ranges)}."
                 )
     out += [f"{row.method} on {row.reading}, {row.m:.0f} stocks: {row.why_not}." for row in absent.itertuples()]
     return out

@@ -83,7 +83,7 @@ def shared(table: pd.DataFrame) -> str:
 
 
 def pathway_map(table: pd.DataFrame) -> str:
-    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable").dropna()
+    means = table.groupby("pathway")[["r2", "own"]].mean().sort_values("r2", kind="stable").dropna(subset="r2")
     if means.empty:
         return "Empty heat maps: no samples could be predicted."
     best, worst = means.iloc[-1], means.iloc[0]
@@ -111,7 +111,7 @@ def jaccard(table: pd.DataFrame) -> str:
     for what, rows in table.groupby("what", sort=False):
         means = rows.groupby(["method_a", "method_b"], sort=False)["jaccard"].mean().dropna()
         if means.empty:
-            sentences.append(f"No method has {what}.")
+            sentences.append(f"No two methods can be compared by {what}.")
             continue
         ends = [
             f"{' and '.join(find_method(name).title for name in pair)} ({means[pair]:.2f})"

@@ -178,7 +178,7 @@ def plot_jaccard(table, *, title, note=None):
     figure = page(
         stories * story,
         title=title,
-        remarks=[remark + ("; hatched: one could not be fitted" if missing else "")],
+        remarks=[remark + ("; hatched: neither selects any, or one could not be fitted" if missing else "")],
         note=note,
         width=max(WIDTH, left + side + gap + BAR_ROOM),
     )

@@ -62,7 +62,7 @@ def _nard(variant: str, doubles: Callable[[int, int, int, int], int], colour: st
     return Method(
         variant,
         f"NARD {variant}",
-        "nard.estimator:NARD",
+        "nard.estimator.model:NARD",
         (
             Publication(
                 "Zhang H, Ye Z, Wang X, Guo X, Xu Z, Cheng Y, Hu Z, Qi Y",

@@ -1,7 +1,7 @@
 """How far to trust a fit: what can be checked beyond its tests, as numbers; what speaks against the fit, as codes.
 
 Words for the codes are made here, too. NARD's own cautions, which concern its tests, come first
-(:func:`nard.estimator.findings.caution_text`).
+(:func:`nard.estimator.cautions.caution_text`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from nard.estimator import findings
+from nard.estimator import cautions as of_fits
 
 __all__ = ["FEWEST_DEGREES", "MOST_CLIPPED", "MOST_RHAT", "caution_text", "cautions", "trust", "unmixed"]
 
@@ -79,7 +79,7 @@ def cautions(own: Sequence[Mapping], facts: Mapping, diagnostics: Mapping) -> li
 
 def caution_text(caution: Mapping) -> str:
     """What a caution means, and what to do about it."""
-    return _WORDS.get(caution["code"], findings.caution_text)(caution)
+    return _WORDS.get(caution["code"], of_fits.caution_text)(caution)
 
 
 def _lam(caution: Mapping) -> str:

@@ -10,7 +10,7 @@ import pytest
 from networks import CAUTION, HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
 
 from nard import NARD
-from nard.estimator.findings import caution_text
+from nard.estimator.cautions import caution_text
 from nard.export.layouts import circular_layout
 from nard.fits.comparison import edge_set
 from nard.palette import FIRST, NEGATIVE, POSITIVE, SECOND

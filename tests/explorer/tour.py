@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from selenium.webdriver import Keys
 
-from nard.estimator.findings import caution_text
+from nard.estimator.cautions import caution_text
 from nard.fits.comparison import association_set, edge_set
 from nard.fits.methods import METHODS
 from nard.report.explorer.intervals import association_intervals, edge_intervals
