@@ -298,7 +298,7 @@ def floors_modules(wildcards):
 
 
 def made_by(script, modules=lambda wildcards: (), files=()):
-    """The parameter of a rule that tells what its results are made by: its script's code, and versions of packages."""
+    """A parameter that tells what results are made by: the code of their script, and versions of packages."""
     path = pathlib.Path(REPOSITORY, "scripts", f"{script}.py")
     return lambda wildcards: provenance.made_by(path, modules(wildcards), files)
 
