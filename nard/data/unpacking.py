@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from nard.data.names import composed, nearest
-from nard.data.workbooks import is_parquet, is_workbook, text_of_parquet, text_of_workbook
+from nard.data.workbooks import is_parquet, is_workbook, text_of_parquet, text_of_workbook, unpacked_size
 from nard.errors import DataError
 
 __all__ = ["AGAIN", "decoded", "file_error", "read_bytes", "read_text", "require_file", "some", "stem"]
@@ -166,6 +166,9 @@ def _not_there(path: Path) -> DataError:
 def _unpacked(path: Path, content: bytes, size: int, layers: int = 0) -> bytes:
     """``content`` without its packing, of which there may be several layers; ``size`` is that of the file."""
     if is_workbook(content):
+        # The package that reads it unpacks all of it.
+        if unpacked_size(content) > max(_MUCH, _MOST_TIMES * len(content)):
+            raise _far_too_large(path)
         return content
     packing = next((name for name, magic in _PACKED.items() if content.startswith(magic)), None)
     if packing:
@@ -197,9 +200,13 @@ def _drained(path: Path, stream: IO[bytes], packed: io.BytesIO, of_file: float) 
         parts.append(chunk)
         unpacked += len(chunk)
         if unpacked > max(_MUCH, _MOST_TIMES * of_file * packed.tell()):
-            problem = f"the archive unpacks to more than {_MOST_TIMES} times its size, which no table does"
-            raise file_error(path, problem, "check that this is the right file; if it is, unpack it first")
+            raise _far_too_large(path)
     return b"".join(parts)
+
+
+def _far_too_large(path: Path) -> DataError:
+    problem = f"the archive unpacks to more than {_MOST_TIMES} times its size, which no table does"
+    return file_error(path, problem, "check that this is the right file; if it is, unpack it first")
 
 
 def _unzipped(path: Path, packed: io.BytesIO) -> IO[bytes]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nard.errors import DataError
 
-__all__ = ["is_parquet", "is_workbook", "text_of_parquet", "text_of_workbook"]
+__all__ = ["is_parquet", "is_workbook", "text_of_parquet", "text_of_workbook", "unpacked_size"]
 
 _INSTEAD = "save the sheet as TSV or CSV"
 
@@ -27,6 +27,12 @@ def is_workbook(content: bytes) -> bool:
             return "[Content_Types].xml" in archive.namelist()
     except zipfile.BadZipFile:
         return False
+
+
+def unpacked_size(content: bytes) -> int:
+    """Bytes that the parts of a workbook say to have."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return sum(part.file_size for part in archive.infolist())
 
 
 def is_parquet(content: bytes) -> bool:

@@ -53,6 +53,15 @@ def test_a_workbook_is_read_back(tmp_path_factory, values):
     pd.testing.assert_frame_equal(read_table(path).values, table_of(values))
 
 
+def test_a_workbook_that_unpacks_to_far_more_than_it_is(tmp_path):
+    path = tmp_path / "table.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(2**29))
+    with pytest.raises(DataError, match=r"unpacks to more than 250 times its size"):
+        read_table(path)
+
+
 def test_sheets_of_a_workbook(workbook):
     rows = [["id", "x"], [SAMPLES[0], 1.5], [SAMPLES[1], None]]
     path = workbook(empty=[], first=rows, second=[["id", "y"], [SAMPLES[0], 2]])
