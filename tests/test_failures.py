@@ -67,7 +67,9 @@ def test_a_method_may_say_that_it_cannot(error, code, text):
     assert json.loads(json.dumps(failed)) == failed
 
 
-@pytest.mark.parametrize("error", [DataError("column x"), OSError("disk full"), ImportError("no numba")])
+@pytest.mark.parametrize(
+    "error", [DataError("column x"), OSError("disk full"), ImportError("no numba"), MemoryError("8 GB")]
+)
 def test_errors_of_data_and_machine_end_the_job(error):
     with pytest.raises(type(error)):
         caught(error)
@@ -83,15 +85,6 @@ def test_numbers_that_are_none_are_told():
     with method_errors() as failed:
         finite("the fitted model", np.ones(3), np.array([1.0, np.nan, np.inf]))
     assert failure_text(failed) == "not finite: the fitted model: 2 values are NaN or infinite."
-
-
-def test_too_little_memory_is_a_reason_with_what_to_change():
-    with method_errors() as failed:
-        require_memory("mrce", (350, 2_000_000, 200), SETTINGS)
-    assert short_failure(failed).startswith(
-        "memory: mrce: a fit to 350 samples × 2000000 inputs × 200 outputs takes up"
-    )
-    assert "more memory:" in failure_text(failed)
 
 
 def test_a_chain_that_fits_exactly_is_a_reason():

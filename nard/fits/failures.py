@@ -1,7 +1,7 @@
 """Why a method could not be fitted to a cohort, which is a result about the method: a code, and the method's own words.
 
-Files that cannot be read or written, tables that are wrong and packages that are not there are no such results: they
-end the job.
+Files that cannot be read or written, tables that are wrong, packages that are not there and too little memory are no
+such results: they end the job, which can be tried again with what it lacked.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from contextlib import contextmanager
 import numpy as np
 
 from nard.errors import DataError, FitError, NotFinite
-from nard.fits.memory import NotEnoughMemory
 from nard.fits.methods import find_method
 
 __all__ = ["failure_lines", "failure_text", "finite", "method_errors", "short_failure"]
 
-_OF_THE_RUN = (DataError, OSError, ImportError)
+_OF_THE_RUN = (DataError, OSError, ImportError, MemoryError)
 
 
 @contextmanager
@@ -30,8 +29,6 @@ def method_errors() -> Iterator[dict[str, str]]:
     failed: dict[str, str] = {}
     try:
         yield failed
-    except NotEnoughMemory as error:
-        failed |= {"code": "memory", "message": str(error)}
     except _OF_THE_RUN:
         raise
     except Exception as error:
@@ -42,9 +39,7 @@ def method_errors() -> Iterator[dict[str, str]]:
 def _code(error: Exception) -> str:
     if isinstance(error, FitError):
         return error.code
-    if isinstance(error, np.linalg.LinAlgError):
-        return "singular matrix"
-    return "memory" if isinstance(error, MemoryError) else "error"
+    return "singular matrix" if isinstance(error, np.linalg.LinAlgError) else "error"
 
 
 def _message(error: Exception) -> str:
@@ -74,9 +69,9 @@ def failure_lines(fits: Iterable[Mapping], held_out: Iterable[Mapping]) -> list[
     """A line for every fit that there is not, and for every fit that predicts nothing; from fit.json, held_out.json."""
     lines = []
     for fit, predicted in zip(fits, held_out, strict=True):
-        title = find_method(fit["method"]).title
-        if failed := fit.get("failed"):
-            lines.append(f"{title} could not be fitted to {fit['title']}: {short_failure(failed)}")
-        elif failed := predicted.get("failed"):
-            lines.append(f"{title} could not predict held-out samples of {fit['title']}: {short_failure(failed)}")
+        said = {"be fitted to": fit.get("failed"), "predict held-out samples of": predicted.get("failed")}
+        what = next((what for what, failed in said.items() if failed), None)
+        if what is not None:
+            title = find_method(fit["method"]).title
+            lines.append(f"{title} could not {what} {fit['title']}: {short_failure(said[what])}")
     return lines

@@ -18,7 +18,6 @@ from nard.fits.methods import METHODS, find_method
 __all__ = [
     "MOST_ROWS",
     "MemoryLimit",
-    "NotEnoughMemory",
     "fit_megabytes",
     "memory_limit",
     "require_memory",
@@ -87,10 +86,6 @@ def tuned_by(settings: Mapping, method: str) -> bool:
 
 def _with_entries(n: int, d: int, m: int, relevance: str) -> bool:
     return min(n, d) * d * m <= _MOST_PRODUCTS if relevance == "auto" else relevance != "inputs"
-
-
-class NotEnoughMemory(DataError):
-    """A fit would be killed for want of memory."""
 
 
 class MemoryLimit(NamedTuple):
@@ -196,6 +191,6 @@ def require_memory(method: str, shape: tuple[int, int, int], settings: Mapping, 
     """Fails before the fit if it would be killed for want of memory; says what it takes and what there is."""
     limit = memory_limit(requested)
     if problem := too_large(method, shape, settings, limit):
-        raise NotEnoughMemory(problem)
+        raise DataError(problem)
     needed = _needed(method, shape, settings)
     return f"memory: the fit takes up to {needed} MB; {limit.source} {limit.megabytes} MB"

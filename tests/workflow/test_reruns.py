@@ -18,13 +18,17 @@ AGING = ["OLD", "PEOPLE"]
 METHODS = ["sequential", "capme", "mine"]
 FILES = {
     "pathways.tsv": "pathway\tprotein\tgene\nOne\tAKT\tAKT1\nTwo\tBAX\tBAX\n",
+    "antibodies.tsv": "antibody\tgene\tsites\nAKT\tAKT1\t\n",
     "mine.py": "from nard.baselines.base import Baseline\n\n\nclass Mine(Baseline):\n    _estimate = x = 1\n",
     **dict.fromkeys(("x.tsv", "y.tsv", "folder/A.txt", "folder/more/B.txt", "folder/logs/C.txt"), "values"),
-    **dict.fromkeys(("ages.tsv", "genes.txt", "proteins.txt", "multi.h5mu", "people.csv", "batches.tsv"), "values"),
+    **dict.fromkeys(
+        ("ages.tsv", "genes.txt", "proteins.txt", "multi.h5mu", "people.csv", "batches.tsv", "names.tsv"), "values"
+    ),
     "cancers/LUAD/mrna.tsv": "values",
 }
 CONFIG = {
     "pathways": "pathways.tsv",
+    "antibodies": "antibodies.tsv",
     "methods": ["sequential", "capme", "mine.py:Mine"],
     "fit": {"lam": 0.1},
     "stability": {"subsamples": 2},
@@ -37,6 +41,7 @@ CONFIG = {
             "inputs": "x.tsv",
             "outputs": "folder",
             "covariates": "ages.tsv",
+            "gene_names": "names.tsv",
             "preprocessing": {"genes": "genes.txt", "proteins": "proteins.txt", "adjust": ["age"]},
         },
         "MULTI": {"source": "files", "inputs": "multi.h5mu#rna", "outputs": "y.tsv"},
@@ -108,6 +113,7 @@ OF_FILES = {
     "folder/new.txt": jobs("prepare", ["OWN"]),
     "folder/logs/C.txt": set(),
     "ages.tsv": jobs("prepare", ["OWN"]),
+    "names.tsv": jobs("prepare", ["OWN"]),
     "genes.txt": jobs("prepare", ["OWN"]),
     "proteins.txt": jobs("prepare", ["OWN"]),
     "multi.h5mu": jobs("prepare", ["MULTI"]),
@@ -115,6 +121,7 @@ OF_FILES = {
     "batches.tsv": jobs("prepare", ["BRCA"]),
     "people.csv": jobs("prepare", ["PEOPLE"]),
     "pathways.tsv": PREPARED_WITH_PATHWAYS,
+    "antibodies.tsv": jobs("prepare", OMICS),
     "cancers/LUAD/mrna.tsv": {"paper_runs tcga"},
     "mine.py": jobs("fit", [*OMICS, *AGING], ["mine"]),
 }
@@ -133,7 +140,10 @@ def test_a_file_was_edited(restored, name):
 
 
 # Keys that take text of one's own: those that can name a file, and what of it is tried above, and those that cannot.
-FILE_KEYS = {"inputs", "outputs", "covariates", "table", "genes", "proteins", "pathways", "methods", "more_methods"}
+FILE_KEYS = {
+    *("inputs", "outputs", "covariates", "gene_names", "table", "genes", "proteins", "pathways", "antibodies"),
+    *("methods", "more_methods"),
+}
 # A mirror is downloaded from once.
 NO_FILES = {"reference", "title", "cancer", "id", "age", "filter", "mirror"}
 LISTS_OF_TEXT = {
