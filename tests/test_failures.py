@@ -23,10 +23,9 @@ from nard.fits.comparison import (
     recovery_table,
     stability_table,
 )
-from nard.fits.failures import failure_lines, failure_text, finite, method_errors, short_failure
+from nard.fits.failures import failure_lines, failure_text, finite, method_errors
 from nard.fits.fitting import fit_paths, fitted_model, write_model
 from nard.fits.hidden import hidden_inputs
-from nard.fits.memory import require_memory
 from nard.fits.results import Unfitted
 from nard.fits.summaries import crosstalk, explained_by_pathway
 from nard.report.captions import cohort_paragraph
@@ -57,7 +56,6 @@ def caught(error):
         (np.linalg.LinAlgError("not positive definite"), "singular matrix", "singular matrix: not positive definite"),
         (KeyError("x"), "error", "KeyError: 'x'"),
         (RuntimeError("HiGHS did not solve\n  the program"), "error", "RuntimeError: HiGHS did not solve the program"),
-        (MemoryError("8 GB"), "memory", "memory: MemoryError: 8 GB"),
     ],
 )
 def test_a_method_may_say_that_it_cannot(error, code, text):

@@ -69,9 +69,9 @@ def failure_lines(fits: Iterable[Mapping], held_out: Iterable[Mapping]) -> list[
     """A line for every fit that there is not, and for every fit that predicts nothing; from fit.json, held_out.json."""
     lines = []
     for fit, predicted in zip(fits, held_out, strict=True):
-        said = {"be fitted to": fit.get("failed"), "predict held-out samples of": predicted.get("failed")}
-        what = next((what for what, failed in said.items() if failed), None)
-        if what is not None:
-            title = find_method(fit["method"]).title
-            lines.append(f"{title} could not {what} {fit['title']}: {short_failure(said[what])}")
+        title = find_method(fit["method"]).title
+        if failed := fit.get("failed"):
+            lines.append(f"{title} could not be fitted to {fit['title']}: {short_failure(failed)}")
+        elif failed := predicted.get("failed"):
+            lines.append(f"{title} could not predict held-out samples of {fit['title']}: {short_failure(failed)}")
     return lines
