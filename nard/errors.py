@@ -2,6 +2,7 @@
 
 import re
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST_WORD = 200
 _LONGEST_LINE = 1000
 _MOST_LINES = 60
@@ -29,7 +30,13 @@ class NotFinite(FitError):
     code = "not finite"
 
 
+def printable(text: str) -> str:
+    """The text without what would steer a terminal; line ends stay."""
+    return _CONTROL.sub("�", text)
+
+
 def _shortened(text: str) -> str:
+    text = printable(text)
     lines = [
         _cut(re.sub(r"\S+", lambda word: _cut(word[0], _LONGEST_WORD), line), _LONGEST_LINE)
         for line in text.split("\n")

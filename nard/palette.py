@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["FIRST", "MUTED", "NEGATIVE", "OTHER", "PALETTE", "POSITIVE", "SECOND", "colours_of", "pathway_colours"]
 
 POSITIVE, NEGATIVE = "#0072B2", "#D55E00"
-# Of two cohorts that are compared, which are no signs.
-FIRST, SECOND = "#8400CD", "#661100"
+# Of two cohorts that are compared, which are neither signs nor pathways: 20 CIELAB units from all of them.
+FIRST, SECOND = "#4B00FF", "#FF0F5A"
 MUTED = "#8A8A8A"
 OTHER = "#BBBBBB"
 

@@ -13,7 +13,7 @@ import warnings
 
 import nard
 from nard.command import check, compare, fit, init, plot, simulate
-from nard.errors import DataError
+from nard.errors import DataError, printable
 
 __all__ = ["main"]
 
@@ -68,4 +68,4 @@ def _fail(message: str) -> int:
 
 
 def _warn(message, category, filename, lineno, file=None, line=None) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {printable(str(message))}", file=sys.stderr)

@@ -92,8 +92,9 @@ def run(options: argparse.Namespace) -> int:
         groups = coloured(pathway_groups(X, Y, pathways, read_antibodies()), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
-    facts = [*ledger.notes, *shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
-    for line in (*map(told, facts), *dropped_lines(ledger.dropped, n_names=4)):
+    shapes = [*shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
+    about.setdefault("advice", shapes)
+    for line in (*map(told, [*ledger.notes, *shapes]), *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
     settings = {
@@ -148,7 +149,7 @@ def _about(options, folder: Path | None) -> dict:
     if folder is not None:
         account = read_json(folder / "summary.json")
         about |= {key: account[key] for key in (("kind", "simulated") if options.name else about)}
-        about["notes"] = account.get("notes", [])
+        about |= {what: account.get(what, []) for what in ("notes", "advice")}
     return about
 
 

@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 
+from nard.errors import printable
+
 __all__ = ["add_orientation", "command", "say", "show"]
 
 
@@ -34,9 +36,9 @@ def add_orientation(parser: argparse.ArgumentParser) -> None:
 
 def say(text: str) -> None:
     """A line for a person to follow; it is no result."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def show(result, text: str, as_json: bool) -> None:
     """The result on standard output, for a program or for a person."""
-    print(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) if as_json else text)
+    print(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) if as_json else printable(text))

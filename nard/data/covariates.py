@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from nard.data.names import barcode, is_barcode, patient
+from nard.data.samples import alike_words
 from nard.data.sheets import read_frame, retyped
 from nard.data.unpacking import file_error, some
 
@@ -36,11 +37,16 @@ def read_covariates(path: str, samples: Collection[str]) -> tuple[pd.DataFrame, 
         notes.append({"code": "turned", "side": "covariates", "columns": list(map(str, table.columns[1:]))})
         best = 0
     elif not max(hits):
+        columns = [list(map(str, column.dropna().unique())) for _, column in table.items()]
+        # The column that may name them is told, numbers of rows often come before it.
+        guesses = [(words, column) for column in columns if (words := alike_words(column, samples))]
+        words, likely = guesses[0] if guesses else ("", columns[0])
         raise file_error(
             Path(path),
             "no column, and not the header, names a sample of the cohort",
             "name the samples in a column as in the files of inputs and outputs",
-            found=f"in its first column {some(table.iloc[:, 0])}",
+            found=f"in its {'first ' if likely is columns[0] else ''}column {some(likely)}"
+            + (f"\n{words.rstrip()}" if words else ""),
             expected=f"{some(samples)}, or their patients",
         )
     else:

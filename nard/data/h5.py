@@ -27,7 +27,9 @@ _MOST_VALUES = 10**9
 _MOST_NAMES = 10**7
 # Kinds of values by the letters of numpy: numbers; names, which are texts, numbers, or the numbers of categories.
 _NUMBERS, _NAMES = "fiub", "OSfiub"
-_DAMAGE = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+_DAMAGE = (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+# Beyond so many bytes, values may take no more than so many times what is stored of them.
+_MUCH, _MOST_TIMES = 2**28, 250
 _SAVE_AGAIN = "open it with a recent anndata and save it again"
 
 
@@ -80,6 +82,9 @@ def read_h5(path: Path, part: str | None) -> tuple[pd.DataFrame, str]:
             values = _dense(path, matrix, shape)
     except DataError:
         raise
+    except MemoryError as error:
+        fix = "select samples and features first"
+        raise file_error(path, "its values are too many for the memory", fix) from error
     except _DAMAGE as error:
         raise file_error(path, "the HDF5 file is damaged, or no AnnData or MuData file", AGAIN, str(error)) from error
     return pd.DataFrame(values, samples, features), label
@@ -108,7 +113,9 @@ def _layer(path: Path, group, name: str):
     layers = _inside(path, group, "layers") if "layers" in _members(path, group) else None
     known = [] if layers is None else _members(path, layers)
     if name.partition("/")[0] not in known:
-        raise file_error(path, f"there is no layer {name!r}", "correct the part behind #", f"layers {some(known, 9)}")
+        raise file_error(
+            path, f"there is no layer {name!r}", "correct the part behind #", f"layers {some(known, 9) or 'none'}"
+        )
     return _inside(path, layers, name)
 
 
@@ -160,6 +167,9 @@ def _read(path: Path, dataset, most: int, kinds: str) -> np.ndarray:
     if dataset.size > most or dataset.nbytes > 8 * _MOST_VALUES:
         found = f"{dataset.size} values of {dataset.dtype.itemsize} bytes"
         raise file_error(path, f"{dataset.name!r} is too large", _SAVE_AGAIN, found, f"at most {most} values")
+    if dataset.nbytes > max(_MUCH, _MOST_TIMES * dataset.id.get_storage_size()):
+        found = f"{dataset.nbytes} bytes of values, {dataset.id.get_storage_size()} of them stored"
+        raise file_error(path, f"{dataset.name!r} declares values that are not there", AGAIN, found)
     if dataset.dtype.kind not in kinds:
         expected = "numbers are" if kinds == _NUMBERS else "names are"
         raise file_error(path, f"values of type {dataset.dtype} where {expected} expected", _SAVE_AGAIN)

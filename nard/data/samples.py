@@ -13,7 +13,7 @@ from nard.data.ledger import Ledger
 from nard.data.names import barcode, is_barcode, patient, sample_type
 from nard.errors import DataError
 
-__all__ = ["match_samples", "same_samples"]
+__all__ = ["alike_words", "match_samples", "same_samples"]
 
 _SHOWN = 3
 _TUMOUR_TYPES = tuple(f"{code:02d}" for code in range(1, 10))
@@ -58,13 +58,12 @@ def match_samples(
     left, right = (table.index.difference(shared) for table in tables.values())
     alike = _alike(left, right, list)
     if shared.empty:
-        alike = alike or _alike(left, right, _cores)
         raise DataError(
             "The two files share no sample.\n"
             f"  {names[0]}: {_some(inputs.index)}\n"
             f"  {names[1]}: {_some(outputs.index)}\n"
             "  expected: the same sample names in both, or TCGA barcodes\n"
-            + _alike_words(alike)
+            + alike_words(left, right)
             + "  to fix: rename the samples in one of the files, or set `orientation` if features were taken for\n"
             "  samples"
         )
@@ -178,9 +177,9 @@ def _alike(
 
 
 def _cores(names: list[str]) -> list[str]:
-    """Names without the letters that all begin with, or end with, and without leading zeros."""
+    """Names without the letters that all begin with, or end with, and without leading zeros; of zeros one is left."""
     start, end = (_shared_letters([name[::step] for name in names]) for step in (1, -1))
-    return [name[start : len(name) - end].lstrip("0") for name in names]
+    return [re.sub(r"^0+(?=.)", "", name[start : len(name) - end]) for name in names]
 
 
 def _shared_letters(names: list[str]) -> int:
@@ -189,7 +188,9 @@ def _shared_letters(names: list[str]) -> int:
     return next((i for i, letters in columns if letters[0].isdigit() or len(set(letters)) > 1), 0)
 
 
-def _alike_words(alike: list[tuple[str, str]]) -> str:
+def alike_words(inputs: Iterable[str], outputs: Iterable[str]) -> str:
+    """The names of two files, which share none, that may be meant to be the same; nothing where there are none."""
+    alike = _alike(inputs, outputs, list) or _alike(inputs, outputs, _cores)
     if not alike:
         return ""
     shown = "; ".join(f"{one!r} and {other!r}" for one, other in alike[:_SHOWN])

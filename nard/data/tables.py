@@ -42,6 +42,7 @@ _OWN_SIGN = re.compile(r"[+%<>=*]|-$")
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
 
 
+_NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
 # Spreadsheets skip blanks before the sign.
 _FORMULA = re.compile(r"\s*[=+\-@]\s*[A-Za-z]")
 
@@ -407,8 +408,17 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
 
 
 def _known(names: list[str], known: Collection[str] | None, *spellings) -> int:
+    """How many of the names are known; none of a numbered series, P1, P2, …, though P53 may be known by that name."""
+    if _is_series(names):
+        return 0
     known = {spelling(name) for name in (() if known is None else known) for spelling in spellings}
     return sum(any(spelling(name) in known for spelling in spellings) for name in names)
+
+
+def _is_series(names: list[str]) -> bool:
+    """Whether all names are one word with different numbers."""
+    found = [_NUMBERED.fullmatch(name) for name in names]
+    return len(names) > 1 and all(found) and len({one[1] for one in found if one}) == 1
 
 
 # Folders with one file per sample
@@ -440,7 +450,7 @@ def _read_folder(folder: Path, orientation: str) -> Table:
             skipped.append(str(path.relative_to(folder)))
     layouts = sorted({table.layout for table in tables})
     if len(layouts) != 1:
-        found = "; ".join(layouts) or f"{len(skipped)} other file(s) {some(skipped)}"
+        found = "; ".join(layouts) or (f"{len(skipped)} other file(s) {some(skipped)}" if skipped else "no file")
         fix = (
             "name the file with the table, or a folder with GDC files of one kind, one per sample (RPPA or STAR counts)"
         )

@@ -85,7 +85,8 @@ def require_file(path: Path) -> None:
         what = _NO_FILES.get(stat.S_IFMT(mode), "something else")
         raise file_error(path, f"{what}, not a file", "save the content in a file, and name that")
     try:
-        path.open("rb").close()
+        with path.open("rb") as file:
+            file.read(1)
     except OSError as error:
         raise _unreadable(path, error) from error
 

@@ -94,8 +94,9 @@ _WORDS = {
     "heavy tails": "{count} features have heavy tails ({names}, …): `preprocessing.outliers: winsorise` or "
     "rank_normal guards the tests",
     "skewed": "skewed like linear measurements, not like logarithms: half of the features have a skewness beyond "
-    "{skewness:.1f}, and values reach from {smallest:.5g} to {largest:.5g}. `preprocessing.outliers: rank_normal` "
-    "puts normal scores in their place, which changes the findings more than the choice of a method does",
+    "{skewness:.1f}, their outliers left aside, and values reach from {smallest:.5g} to {largest:.5g}. "
+    "`preprocessing.outliers: rank_normal` puts normal scores in their place, which changes the findings more than the "
+    "choice of a method does",
     "pathways only": "{kept} of {found} features are in use, for `preprocessing.{option}: pathway` takes only those "
     "of the pathway table; {option}: all takes the others too",
     "sparse": "{count} features have the same value, such as zero, in at least half of the samples ({names}). Where "
@@ -103,6 +104,8 @@ _WORDS = {
     "sparse left out": "{count} features ({names}) were left out since they have the same value, such as zero, in at "
     "least half of the samples: join them to sums, or keep them as ranks with ties by `preprocessing.outliers: "
     "rank_normal`",
+    "age not adjusted": "nothing is adjusted for {column}, so that features are connected, too, only because both go "
+    "with it: `preprocessing: {{adjust: [{column}]}}`",
     "copies": "{one} and {other} are copies of each other: leave one out",
     "combination": "{one} is a combination of others ({names}): leave it or one of these out",
 }

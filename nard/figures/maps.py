@@ -22,6 +22,7 @@ __all__ = [
 
 BAR = 0.1  # width of a colour bar, in inches
 BAR_ROOM = 0.55  # with its numbers and its label
+_MEASURE = "% of held-out variance that goes along with what the genes predict; R² takes off what they predict wrongly"
 _NOT_AVAILABLE = "; n/a: none of the pathway's genes, or none of its proteins, are in the data"
 
 
@@ -50,8 +51,8 @@ def plot_pathway_map(table, *, title, note=None):
         return sentence("There are no pathways to map.", title=title, note=note)
     pathways, cohorts = table["pathway"].unique(), table["cohort"].unique()
     panels = {
-        "explained by the pathway's own genes": 100 * _matrix(table, "pathway", "cohort", "own"),
-        "explained by other genes": 100 * _matrix(table, "pathway", "cohort", "other"),
+        "by the pathway's own genes": 100 * _matrix(table, "pathway", "cohort", "own"),
+        "by other genes": 100 * _matrix(table, "pathway", "cohort", "other"),
     }
     largest = max(np.nanmax(values.to_numpy(), initial=1.0) for values in panels.values())
     missing = any(values.isna().any(axis=None) for values in panels.values())
@@ -67,7 +68,7 @@ def plot_pathway_map(table, *, title, note=None):
     figure = page(
         below + height + 0.2,
         title=title,
-        remarks=["% of held-out variance" + (_NOT_AVAILABLE if missing else "")],
+        remarks=[_MEASURE + (_NOT_AVAILABLE if missing else "")],
         note=note,
         width=max(WIDTH, left + pitch + across + BAR_ROOM),
     )

@@ -11,6 +11,7 @@ from matplotlib.patches import PathPatch, Wedge
 from matplotlib.path import Path
 from scipy.optimize import isotonic_regression
 
+from nard.data.pathways import OTHER
 from nard.export.layouts import places_of, point_at
 from nard.figures.page import axes_at, chips, chips_height, ink, page
 from nard.figures.style import (
@@ -25,7 +26,7 @@ from nard.figures.style import (
     shorten,
     text_width,
 )
-from nard.figures.words import UNSTABLE, origin, unstable
+from nard.figures.words import UNSTABLE, counted, origin, unstable
 from nard.fits.comparison import with_stability
 from nard.palette import MUTED, NEGATIVE, POSITIVE, colours_of
 
@@ -91,7 +92,7 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
         labels = _spread(labels, by_strength, PITCH * size / 72 / (rim + LEADER))
 
     legend = chips_height(colours)
-    remark = _what_is_shown(len(drawn), len(selected), sum(within), fdr, words)
+    remark = _what_is_shown(drawn, len(selected), within, nodes, fdr, words)
     if crowded and len(labels):
         all_of_them = len(labels) == len(by_strength)
         remark += f"; {'only the others are' if all_of_them else 'those with the strongest edges are'} labelled"
@@ -130,22 +131,31 @@ def draw_network(fit, nodes, edges, stability=None, *, max_edges):
     return plot_network(nodes, edges, title=title, max_edges=max_edges, fdr=fit["fdr"], note=note)
 
 
-def _share_a_pathway(nodes, edges) -> list[bool]:
-    """Whether the two proteins of an edge have a pathway in common; "other" is none."""
-    pathways = {
-        row.id: {row.pathway, *("" if pd.isna(row.pathways) else row.pathways).split(";")} - {"", "other"}
+def _pathways(nodes) -> dict[str, set]:
+    """Of every protein; "other" is none."""
+    return {
+        row.id: {row.pathway, *("" if pd.isna(row.pathways) else row.pathways).split(";")} - {"", OTHER}
         for row in nodes.itertuples()
     }
+
+
+def _share_a_pathway(nodes, edges) -> list[bool]:
+    """Whether the two proteins of an edge have a pathway in common."""
+    pathways = _pathways(nodes)
     return [not pathways[row.source].isdisjoint(pathways[row.target]) for row in edges.itertuples()]
 
 
-def _what_is_shown(drawn, selected, within, fdr, words) -> str:
+def _what_is_shown(drawn, selected, within, nodes, fdr, words) -> str:
     if not selected:
         return f"no edges at q ≤ {fdr:g}"
-    shown = f"strongest {drawn} of {selected}" if drawn < selected else f"all {selected}"
-    nodes, group = words
-    kinds = f"{within} within a {group}, {drawn - within} across {group}s"
-    return f"{shown} edges shown (q ≤ {fdr:g}): {kinds}; {nodes} without an edge here are faded"
+    n, of = len(drawn), counted(selected, "edge")
+    shown = f"strongest {n} of {of}" if n < selected else "the only edge" if n == 1 else f"all {of}"
+    pathways, (called, group) = _pathways(nodes), words
+    outside = sum(not (pathways[row.source] and pathways[row.target]) for row in drawn.itertuples())
+    kinds = f"{sum(within)} within a {group}, {n - sum(within) - outside} across {group}s"
+    if outside:
+        kinds += f", {outside} with {called} of none"
+    return f"{shown} shown (q ≤ {fdr:g}): {kinds}; {called} without an edge here are faded"
 
 
 def _label_size(places) -> tuple[float, float, bool]:

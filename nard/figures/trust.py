@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nard.data.words import told
 from nard.figures.page import axes_at, page
 from nard.figures.style import MARGIN, STRIP, TEXT_SIZE, WIDTH, house_style, plain, wrap
 from nard.figures.words import origin
@@ -23,7 +24,8 @@ def plot_trust(tests, checks, warnings, *, title, note=None):
     """Histograms of p-values, one for each kind of finding, and below them what was checked and what to look at.
 
     Where tests hold, the p-values of what is not there spread evenly, and those of what is there gather at zero: a
-    flat histogram with a peak at its left. A slope, or a hill elsewhere, says that the tests do not hold.
+    flat histogram with a peak at its left, and a slope where many effects are weak. Too few at the left, or a hill
+    elsewhere, says that the tests do not hold.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ def plot_trust(tests, checks, warnings, *, title, note=None):
     lines = [line for text in warnings for line in wrap(f"! {text}", across)]
     text = LINE * (len(checks) + len(lines) + 1.5)
     remark = (
-        "where the tests hold, p-values are even, as the dashed line, but for a peak at zero; a slope or a hill "
-        "elsewhere says that they do not"
+        "where the tests hold, p-values of what is not there are even, as the dashed line, and others gather at zero; "
+        "many weak effects make a slope; too few at zero, or a hill elsewhere, speak against the tests"
     )
     figure = page(text + BELOW + HISTOGRAM + ABOVE, title=title, remarks=[remark], note=note)
     _write(figure, checks, lines, text)
@@ -62,13 +64,13 @@ def plot_trust(tests, checks, warnings, *, title, note=None):
 
 
 def draw_trust(fit, associations, edges):
-    """The p-values of a fit of NARD, and the checks that ``fit.json`` has."""
+    """The p-values of a fit of NARD, the checks that ``fit.json`` has, and what the preparation warned of."""
     listed = fit["associations_listed"] == "all"
     tests = {
         "associations": associations if listed else "too many to list them all: no histogram of p-values",
         "edges": edges,
     }
-    warnings = [caution_text(caution) for caution in fit["cautions"]]
+    warnings = [*map(caution_text, fit["cautions"]), *map(told, fit["trust"]["advice"])]
     title, note = f"{fit['title']}: how far to trust this", origin([fit], fit["method"])
     return plot_trust(tests, _checks(fit), warnings, title=title, note=note)
 
@@ -104,7 +106,7 @@ def _write(figure, checks, lines, height):
     down = LINE / 2
     for what, found, fine, good in checks:
         colour = "black" if good else NEGATIVE
-        words = (what, found if good else f"! {found}", f"fine: {fine}" if fine else "")
+        words = (what, found if good else f"! {found}", f"asked for: {fine}" if fine else "")
         for left, word in zip(COLUMNS, words, strict=True):
             ax.text(left, down, plain(word), color=colour if left else MUTED, va="center")
         down += LINE

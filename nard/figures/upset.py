@@ -113,7 +113,8 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict, 
     """Contents, groups, colours and the number left out for :func:`plot_upset` from the findings of several cancers.
 
     ``tables`` maps each cancer to the table of its findings, ``groups`` are the groups of their prepared data. An
-    association is of the first pathway of its protein, an edge of that of its ends, or between pathways. With
+    association is of the first pathway of its protein, an edge of that of its ends, between pathways, or
+    of no pathway (other) where an end has none. With
     ``only``, this pathway comes before the others of a protein, and findings that are not its are left out. So are, and
     are counted, findings that could not be made in every cancer, since one of the two was not measured there.
     """
@@ -135,8 +136,8 @@ def shared_findings(tables, groups, what, only=None) -> tuple[dict, dict, dict, 
     for cancer, table in tables.items():
         pairs = association_set(table) if what == "associations" else edge_set(table)
         for source, target in pairs:
-            same = what == "associations" or pathway[source] == pathway[target]
-            group_of[source, target] = pathway[target] if same else ACROSS
+            ends = {pathway[target]} if what == "associations" else {pathway[source], pathway[target]}
+            group_of[source, target] = OTHER if OTHER in ends else ACROSS if len(ends) > 1 else pathway[target]
         wanted = {pair for pair in pairs if only in (None, group_of[pair])}
         contents[cancer] = comparable(wanted, *possible)
         untested |= wanted - contents[cancer]

@@ -9,7 +9,10 @@ import pandas as pd
 from nard.fits.failures import failure_text
 from nard.fits.methods import find_method
 
-__all__ = ["NAMES", "UNSTABLE", "counted", "found", "labelled", "listed", "origin", "signed", "unfitted", "unstable"]
+__all__ = [
+    *("NAMES", "UNSTABLE", "counted", "found", "labelled", "listed", "origin", "signed", "surest", "unfitted"),
+    "unstable",
+]
 
 # What inputs and outputs are called in each kind of cohort.
 NAMES = {"omics": ("genes", "proteins"), "aging": ("molecular phenotypes", "macro phenotypes")}
@@ -24,6 +27,11 @@ def labelled(table: pd.DataFrame, nodes: pd.DataFrame) -> pd.DataFrame:
     labels = dict(zip(nodes["id"], nodes["label"], strict=True))
     ends = [end for end in ("source", "target") if end in table]
     return table.assign(**{end: [labels.get(name, name) for name in table[end]] for end in ends})
+
+
+def surest(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The first of the selected findings, those with the smallest q-values if there are any, else in their order."""
+    return table[table["selected"]].sort_values(["qvalue", "pvalue"], kind="stable").head(most)
 
 
 def origin(cohorts: Sequence[Mapping], method: str | None = None) -> str:

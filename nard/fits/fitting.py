@@ -68,7 +68,8 @@ def write_model(
     described = {key: about[key] for key in ("cohort", "title", "kind", "simulated")}
     described |= {"n_samples": n_samples, "method": method}
     with _one_thread():
-        return write_fit(model, settings["fdr"], groups, described, dict(paths), about.get("notes", ()))
+        told = (about.get(what, ()) for what in ("notes", "advice"))
+        return write_fit(model, settings["fdr"], groups, described, dict(paths), *told)
 
 
 def _one_thread():

@@ -79,11 +79,17 @@ def hidden_table(model) -> pd.DataFrame:
 
 
 def write_fit(
-    model, fdr: float, groups: pd.DataFrame, about: dict, paths: dict[str, str], notes: Sequence[Mapping] = ()
+    model,
+    fdr: float,
+    groups: pd.DataFrame,
+    about: dict,
+    paths: dict[str, str],
+    notes: Sequence[Mapping] = (),
+    advice: Sequence[Mapping] = (),
 ) -> dict:
     """Writes the findings of a fitted model; returns the summary that goes into ``fit.json``.
 
-    ``notes`` are those of the preparation of its data.
+    ``notes`` and ``advice`` are those of the preparation of its data.
     """
     edges = model.edges(fdr)
     edges.insert(2, "interaction", "residual")
@@ -107,7 +113,7 @@ def write_fit(
         "edges": int(edges["selected"].sum()),
     }
     path = getattr(model, "lam_path_", None)
-    facts = trust(path, {"associations": associations, "edges": edges}, notes)
+    facts = trust(path, {"associations": associations, "edges": edges}, notes, advice)
     summary = {
         **about,
         "n_features": n_features,

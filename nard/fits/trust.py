@@ -28,7 +28,12 @@ def unmixed(diagnostics: Mapping) -> bool:
     return "rhat" in diagnostics and (diagnostics["rhat"] is None or diagnostics["rhat"] > MOST_RHAT)
 
 
-def trust(path: pd.DataFrame | None, tables: Mapping[str, pd.DataFrame], notes: Iterable[Mapping]) -> dict[str, Any]:
+def trust(
+    path: pd.DataFrame | None,
+    tables: Mapping[str, pd.DataFrame],
+    notes: Iterable[Mapping] = (),
+    advice: Iterable[Mapping] = (),
+) -> dict[str, Any]:
     """What ``fit.json`` has under this name.
 
     Parameters
@@ -37,15 +42,15 @@ def trust(path: pd.DataFrame | None, tables: Mapping[str, pd.DataFrame], notes: 
         The values of λ that were tried, with the one ``chosen``; None where nothing was chosen.
     tables : dict
         Associations and edges, by these names.
-    notes : iterable of dict
-        Of the cohort's preparation.
+    notes, advice : iterable of dict
+        Of the cohort's preparation: what was done, and what its user may want to change.
 
     Returns
     -------
     dict
         ``lam``: the one chosen, and the ``smallest`` and ``largest`` that were tried, or None; ``degrees``: the fewest
         degrees of freedom of each table's tests, None where there are none; ``clipped``: share of values pulled in, by
-        side.
+        side; ``advice``, as it came.
     """
     lam = None
     if path is not None and len(path) > 1:
@@ -57,6 +62,7 @@ def trust(path: pd.DataFrame | None, tables: Mapping[str, pd.DataFrame], notes: 
         "lam": lam,
         "degrees": {name: None if pd.isna(value) else round(float(value), 2) for name, value in fewest.items()},
         "clipped": {note["side"]: note["share"] for note in notes if note["code"] == "winsorised"},
+        "advice": list(map(dict, advice)),
     }
 
 
@@ -104,7 +110,7 @@ def _degrees(caution: Mapping) -> str:
 
 def _clipped(caution: Mapping) -> str:
     return (
-        f"Of the values of the {caution['side']} {caution['share']:.1%} were pulled in as outliers: look at them for "
+        f"Of the values of the {caution['side']} {caution['share']:.2%} were pulled in as outliers: look at them for "
         "batches or codes of missing values, take logarithms, or set `preprocessing: {outliers: rank_normal}`."
     )
 

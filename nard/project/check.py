@@ -58,7 +58,7 @@ def checked_cohort(
         keys = ", ".join(f"cohorts.{cohort}.{key}: {path}" for key, path in files.items())
         raise DataError(
             f"cohort {cohort}: {error}\n  config: {keys}\n"
-            f"  or take {cohort} out of `cohorts`, or go on without it by `snakemake --keep-going`"
+            f"  or take {cohort} out of `cohorts`; `snakemake --keep-going` goes on without it"
         ) from None
     summary = prepared.ledger.summary()
     asking = [note for note in summary["notes"] if note["code"] in _ASKING]
@@ -172,6 +172,8 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
             if row["count"] > _TALL * (values.shape[1] + row["count"]):
                 yield {"code": "sparse left out", "side": side, "count": row["count"], "names": row["names"][:3]}
         yield from (fact for fact in shape_facts(values, side) if fact["code"] == "sparse")
+    if prepared.ages and not prepared.ages["adjusted"]:
+        yield {"code": "age not adjusted", "column": prepared.ages["column"]}
     if n < m:
         yield {"code": "many outputs", "samples": n, "outputs": m}
     lost = [row for row in prepared.ledger.dropped if row["code"] == "incomplete"]

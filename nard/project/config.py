@@ -80,7 +80,7 @@ def read_yaml(path: str | Path) -> dict:
         config = yaml.load(Path(path).read_text(encoding="utf-8"), _Careful)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not a file that can be read as UTF-8.\n  {error}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # numbers may be too long to be any
         raise ConfigError(f"{path}: not valid YAML.\n  {error}") from None
     if not isinstance(config, dict):
         raise ConfigError(f"{path}: expected keys and values, `cohorts:` among them, found {type(config).__name__}.")

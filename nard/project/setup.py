@@ -124,7 +124,11 @@ def config_for_phenotypes(
         "macro": "outputs by block (organ, tissue); split it into blocks of your own",
         "molecular": "inputs by block; leave out copies of others, and what is made from them",
     }
-    preprocessing: dict = {"adjust": list(adjust)} if adjust else {}
+    preprocessing: dict = {"adjust": list(dict.fromkeys([columns.age, *adjust]))}
+    reasons["adjust"] = (
+        f"regressed out of all features first, since features that only go with {columns.age} would be connected; [] "
+        "adjusts for nothing"
+    )
     account = _settled(cohort, {**settings, "table": now}, preprocessing, reasons, read_pathways())
     say(printed([account]))
     entry = _entry(cohort, settings, preprocessing, reasons)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nard.data.pathways import OTHER
-from nard.figures.words import NAMES, labelled, listed, signed, unfitted
+from nard.figures.words import NAMES, labelled, listed, signed, surest, unfitted
 from nard.fits.failures import failure_text
 
 __all__ = ["NAMES", "cohort_paragraph", "first_words", "listed", "signed"]
@@ -34,9 +34,8 @@ def cohort_paragraph(
     if fit.get("failed"):
         return " ".join([*sentences, unfitted(fit)])
     sentences.append(
-        f"At a false discovery rate of {fit['fdr']:.0%}, {found['features_with_associations']} of the {inputs} have "
-        f"associations with {outputs}, {found['associations']} in all, and {found['edges']} pairs of {outputs} stay "
-        f"connected once the {inputs} are accounted for."
+        f"At a false discovery rate of {fit['fdr']:.0%}, {_associations(found, inputs, outputs)}, and "
+        f"{_connected(found['edges'], outputs)} connected once the {inputs} are accounted for."
     )
     # The two tests need not agree: effects may be few and clear, or many and too weak to name.
     if found["features"] != found["features_with_associations"]:
@@ -45,31 +44,29 @@ def cohort_paragraph(
         )
     hidden = fit.get("hidden", {}).get("number", 0)
     if hidden:
-        sentences.append(f"All of this is adjusted for {_hidden(hidden)}.")
+        without = "" if fit["tuned"].get("hidden") else ", though held-out samples are predicted better without"
+        sentences.append(f"All of this is adjusted for {_hidden(hidden)}{without}.")
     if "own" in associations:
         own = int((associations["selected"] & (associations["own"] == 1)).sum())
         if own:
             sentences.append(f"Of the associations {own} are of {inputs} with their own {outputs}.")
-    strongest = associations[associations["selected"]].head(_STRONGEST)
+    strongest = surest(associations, _STRONGEST)
     if len(strongest):
         rows = labelled(strongest, nodes).itertuples()
         named = listed(f"{row.feature} → {row.target} ({signed(row.weight)})" for row in rows)
         sentences.append(f"The surest associations are {named}, in standard deviations.")
-    strongest = edges[edges["selected"]].head(_STRONGEST)
+    strongest = surest(edges, _STRONGEST)
     if len(strongest):
         named = listed(
             f"{row.source} – {row.target} ({signed(row.partial_correlation)})"
             for row in labelled(strongest, nodes).itertuples()
         )
         sentences.append(f"The surest edges are {named}, as partial correlations.")
-        sentences.append(_within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block"))
+        sentences += _within_and_between(edges, nodes, "pathway" if summary["kind"] == "omics" else "block")
     if failed := held_out.get("failed"):
         sentences.append(f"Samples held out from the fit could not be predicted: {failure_text(failed)}")
     else:
-        sentences.append(
-            f"In samples held out from the fit the {inputs} predict {max(held_out['r2'], 0):.1%} of the variance of "
-            f"the {outputs}, on average."
-        )
+        sentences.append(_predicted(held_out["r2"], inputs, outputs))
     if not fit["diagnostics"].get("converged", True):
         sentences.append("The fit has not converged: read these figures with caution.")
     return " ".join(sentences)
@@ -99,14 +96,44 @@ def first_words(summaries: Sequence[Mapping]) -> list[str]:
     return said
 
 
-def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> str:
+def _predicted(r2: float, inputs: str, outputs: str) -> str:
+    what = (
+        f"{r2:.1%} of the variance of the {outputs}, on average"
+        if r2 > 0
+        else f"the {outputs} no better than their means do (R² {signed(r2)}, on average)"
+    )
+    return f"In samples held out from the fit the {inputs} predict {what}."
+
+
+def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> list[str]:
+    """How many pairs are connected, of those whose ends share a group, and of those that have none in common.
+
+    What belongs to no group is in neither.
+    """
     member = nodes.set_index("id")["pathways"].str.get_dummies(";").drop(columns=OTHER, errors="ignore")
     a, b = (member.reindex(edges[end]).to_numpy(dtype=bool) for end in ("source", "target"))
-    within = pd.Series((a & b).any(axis=1), index=edges.index)
-    shares = [edges.loc[rows, "selected"].mean() if rows.any() else 0.0 for rows in (within, ~within)]
+    within = (a & b).any(axis=1)
+    between = a.any(axis=1) & b.any(axis=1) & ~within
+    told = [
+        f"{edges.loc[rows, 'selected'].mean():.1%} of the pairs {where}"
+        for where, rows in ((f"within a {group}", within), (f"between two {group}s", between))
+        if rows.any()
+    ]
+    return [f"Connected are {listed(told)}."] if told else []
+
+
+def _associations(found: Mapping, inputs: str, outputs: str) -> str:
+    if not found["associations"]:
+        return f"none of the {inputs} has an association with any of the {outputs}"
+    have = "has" if found["features_with_associations"] == 1 else "have"
     return (
-        f"Of all pairs within a {group} {shares[0]:.1%} are connected, of those between two {group}s {shares[1]:.1%}."
+        f"{found['features_with_associations']} of the {inputs} {have} associations with {outputs}, "
+        f"{found['associations']} in all"
     )
+
+
+def _connected(edges: int, outputs: str) -> str:
+    return f"1 pair of {outputs} stays" if edges == 1 else f"{edges or 'no'} pairs of {outputs} stay"
 
 
 def _ages(ages: Mapping | None) -> list[str]:

@@ -12,6 +12,7 @@ import yaml
 
 from nard.data.words import dropped_lines, told
 from nard.figures.catalogue import figures_of
+from nard.figures.words import counted, surest
 from nard.fits.failures import failure_text
 from nard.fits.hidden import HiddenInput
 from nard.fits.methods import find_method
@@ -28,13 +29,14 @@ _STRONGEST = 15
 # Stand-ins that a cell of a table names.
 _NAMED = 6
 
+_COUNTS = ("features", "features_with_associations", "associations", "edges", "found")
 _HEADINGS = {"rhat": "R̂", "ess": "effective sample"}
 _LEADS = {
     "Hidden inputs": "What nobody measured and what moves many outputs together, such as purity or batch, as the "
     "residuals show it. Associations and edges are adjusted for it. Loadings are in units of the output per standard "
     "deviation of the hidden input, its sign is arbitrary, and r is its correlation with measured inputs.",
-    "Surest findings": "The first rows of the tables. Stability, where it was asked for, is the share of random "
-    "subsamples in which the finding comes back.",
+    "Surest findings": "The selected rows with the smallest q-values. Stability, where it was asked for, is the share "
+    "of random subsamples in which the finding comes back. A partial correlation of ±1 is an estimate at its bound.",
     "Methods": "Findings of every method, agreement with the reference method, and how well each predicts samples "
     "held out from the fit. Ridge regression of every output alone and no regression at all are what the others are to "
     "be better than; both have a graphical lasso of their out-of-fold residuals as network.",
@@ -126,8 +128,8 @@ def report_page(
         style=(folder / "report.css").read_text(encoding="utf-8"),
         sections=sections,
         title="NARD report",
-        lead=f"{len(cohorts)} cohorts, {len({method for _, method in seconds})} methods; figures show "
-        f"{find_method(config['reference']).title}. "
+        lead=f"{counted(len(cohorts), 'cohort')}, {counted(len({method for _, method in seconds}), 'method')}; "
+        f"figures show {find_method(config['reference']).title}. "
         "Which inputs matter, what they drive, and how the outputs are wired.",
         simulated=_simulated(cohorts),
         first_words=first_words([cohort.summary for cohort in cohorts]),
@@ -212,7 +214,7 @@ def _surest(cohort: CohortResults) -> list[dict]:
     parts = []
     for what, (table, columns) in shown.items():
         known = [name for name in columns if name in table]
-        rows = table.loc[table["selected"], known].head(_STRONGEST)
+        rows = surest(table, _STRONGEST)[known]
         for end in ("source", "target"):
             if end in rows:
                 rows[end] = [_with_key(labels.get(name, name), name) for name in rows[end]]
@@ -237,10 +239,11 @@ def _few(stand_ins: str) -> str:
 def _hidden(cohort: CohortResults) -> list[dict]:
     """A table for every fit that found any; algorithms that start from the same preparation share theirs."""
     tables: dict[tuple, list[str]] = {}
+    labels = dict(zip(cohort.nodes["id"], cohort.nodes["label"], strict=True))
     for fit in cohort.fits:
         if fit.hidden is None:
             continue
-        rows = tuple((_named(one.outputs), _named(one.resembles)) for one in fit.hidden)
+        rows = tuple((_named(one.outputs, labels), _named(one.resembles)) for one in fit.hidden)
         tables.setdefault(rows, []).append(find_method(fit.method).title)
     parts = []
     for rows, titles in tables.items():
@@ -255,8 +258,8 @@ def _hidden(cohort: CohortResults) -> list[dict]:
     return parts
 
 
-def _named(values: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{name} ({signed(value)})" for name, value in values)
+def _named(values: Sequence[tuple[str, float]], labels: Mapping[str, str] | None = None) -> str:
+    return ", ".join(f"{(labels or {}).get(name, name)} ({signed(value)})" for name, value in values)
 
 
 def _account(summary: Mapping) -> dict:
@@ -293,7 +296,7 @@ def _every_fit(table: pd.DataFrame) -> dict:
 
 def _with_counts(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers of findings as such, also where some are missing."""
-    return table.astype({name: "Int64" for name in ("features", "associations", "edges", "found") if name in table})
+    return table.astype({name: "Int64" for name in _COUNTS if name in table})
 
 
 def _recovery(recovery: pd.DataFrame) -> list[dict]:

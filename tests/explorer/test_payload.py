@@ -13,7 +13,7 @@ from nard import NARD
 from nard.estimator.cautions import caution_text
 from nard.export.layouts import circular_layout
 from nard.fits.comparison import edge_set
-from nard.palette import FIRST, NEGATIVE, POSITIVE, SECOND
+from nard.palette import FIRST, NEGATIVE, PALETTE, POSITIVE, SECOND
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.intervals import association_intervals, edge_intervals
 from nard.report.explorer.page import asset
@@ -281,9 +281,10 @@ def test_the_same_tables_give_the_same_bytes():
 
 
 def test_the_drawing_has_the_colours_of_the_palette():
-    """Those of signs in one cohort, others for two cohorts, and none of them twice."""
+    """Those of signs in one cohort, others for two cohorts, none of them twice, and none that is a pathway's."""
     style = asset("network.css")
     strokes = dict(re.findall(r"^\.([a-z-]+) \{ stroke: (#[0-9a-f]{6});", style, re.MULTILINE))
     wanted = {"positive": POSITIVE, "negative": NEGATIVE, "only-first": FIRST, "only-second": SECOND}
     assert {name: strokes[name].upper() for name in wanted} == wanted
     assert len(set(strokes.values())) == len(strokes) == 5
+    assert not {stroke.upper() for stroke in strokes.values()} & set(PALETTE)
