@@ -37,15 +37,15 @@ def read_covariates(path: str, samples: Collection[str]) -> tuple[pd.DataFrame, 
         notes.append({"code": "turned", "side": "covariates", "columns": list(map(str, table.columns[1:]))})
         best = 0
     elif not max(hits):
-        columns = [list(map(str, column.dropna().unique())) for _, column in table.items()]
+        cells = [list(map(str, column.dropna().unique())) for _, column in table.items()]
         # The column that may name them is told, numbers of rows often come before it.
-        guesses = [(words, column) for column in columns if (words := alike_words(column, samples))]
-        words, likely = guesses[0] if guesses else ("", columns[0])
+        guesses = [(words, column) for column in cells if (words := alike_words(column, samples))]
+        words, likely = guesses[0] if guesses else ("", cells[0])
         raise file_error(
             Path(path),
             "no column, and not the header, names a sample of the cohort",
             "name the samples in a column as in the files of inputs and outputs",
-            found=f"in its {'first ' if likely is columns[0] else ''}column {some(likely)}"
+            found=f"in its {'first ' if likely is cells[0] else ''}column {some(likely)}"
             + (f"\n{words.rstrip()}" if words else ""),
             expected=f"{some(samples)}, or their patients",
         )
