@@ -651,7 +651,8 @@ def test_skewed_and_sparse_values_are_told_of_any_two_tables(tmp_path, capsys):
         assert f"{len(rppa)} features have the same value, such as zero" in text
 
 
-def test_fit_tells_of_chains_that_have_not_converged(demo, tmp_path, capsys):
+def test_fit_tells_of_chains_that_have_not_converged(demo, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("nard.fits.trust.MOST_RHAT", 0.5)  # which none is
     sampler = ["--method", "jrns", "--time-budget", "0.1"]
     told = said(capsys, "fit", demo / "inputs.tsv.gz", demo / "outputs.tsv.gz", "-o", tmp_path / "out", *sampler).err
     fit = json.loads((tmp_path / "out/fit.json").read_text())
