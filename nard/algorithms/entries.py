@@ -41,8 +41,9 @@ from nard.progress import SILENT, Watch
 
 __all__ = ["MOST_EFFECTS", "Entries", "Prior", "Whitened", "fit_entries", "learnt_prior", "no_entries", "no_own"]
 
-# Effects per output, and inputs that an effect keeps.
+# Effects per output, places for so many at first, and inputs that an effect keeps.
 MOST_EFFECTS = 32
+_PLACES = 4
 _KEPT = 64
 # Standard deviations of an effect, in those of an output per one of an input.
 _SIZES = np.array([0.15, 0.3, 0.6, 1.0]) ** 2
@@ -64,6 +65,8 @@ _SWEEPS = 50
 _PAIRED = 32
 _PAIR_STEPS = 5
 _AVERAGED = 3.0
+# Sums and maxima may be reordered to use vector instructions; infinities keep their meaning.
+_FAST = {"reassoc", "contract", "nnan", "nsz"}
 
 
 @dataclass
@@ -93,12 +96,7 @@ class Entries:
 
     def coef(self) -> np.ndarray:
         """B̄, d×m."""
-        B = np.zeros((self.d, len(self.size)))
-        output, effect = np.nonzero(self.on)
-        for i, at in zip(output, effect, strict=True):
-            used = self.pip[i, at] > 0
-            B[self.index[i, at, used], i] += self.pip[i, at, used] * self.mean[i, at, used]
-        return B
+        return self._summed(self.pip * self.mean).toarray().T
 
     def effect(self, i: int, at: int) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and means π_jμ_j of one effect."""
@@ -111,15 +109,32 @@ class Entries:
 
     def counts(self) -> sparse.csr_array:
         """Σ_l π_j of every output and input, m×d."""
+        return self._summed(self.pip)
+
+    def _summed(self, values: np.ndarray) -> sparse.csr_array:
+        """Values of the effects' inputs added up over the effects, m×d."""
         output, effect = np.nonzero(self.on)
         rows = np.repeat(output, self.index.shape[2])
-        values = self.pip[output, effect].ravel(), (rows, self.index[output, effect].ravel())
-        return sparse.csr_array(values, shape=(len(self.size), self.d))
+        places = rows, self.index[output, effect].ravel()
+        return sparse.csr_array((values[output, effect].ravel(), places), shape=(len(self.size), self.d))
+
+    def with_places(self, count: int) -> Entries:
+        """A copy with places for so many effects of every output, at most :data:`MOST_EFFECTS`."""
+        more = min(count, MOST_EFFECTS) - self.size.shape[1]
+        arrays = (self.size, self.index, self.pip, self.mean, self.variance, self.divergence)
+        return Entries(self.d, *(_longer(array, more) for array in arrays))
 
     @property
     def penalty(self) -> float:
         """2 Σ KL, what the effects add to J besides their variances."""
         return float(2.0 * self.divergence[self.on].sum())
+
+
+def _longer(array: np.ndarray, more: int) -> np.ndarray:
+    """A copy with zeros for so many more effects; with none more where ``more`` is negative."""
+    widths = [(0, 0)] * array.ndim
+    widths[1] = (0, max(more, 0))
+    return np.pad(array, widths)
 
 
 def no_own(m: int) -> np.ndarray:
@@ -129,7 +144,7 @@ def no_own(m: int) -> np.ndarray:
 
 def no_entries(d: int, m: int) -> Entries:
     """All effects are pruned."""
-    shape = (m, MOST_EFFECTS, min(_KEPT, d))
+    shape = (m, _PLACES, min(_KEPT, d))
     index = np.zeros(shape, dtype=np.int64)
     pip, mean, variance = (np.zeros(shape) for _ in range(3))
     return Entries(d, np.zeros(shape[:2]), index, pip, mean, variance, np.zeros(shape[:2]))
@@ -173,9 +188,11 @@ def learnt_prior(entries: Entries, own: np.ndarray) -> Prior:
         mean, variance = n.mean(), n.var()
         if variance > mean > 0:
             share[f] = n + mean**2 / (variance - mean)
-    log_odds = np.full(entries.size.shape[1], _LOG_ODDS)
+    log_odds = np.full(MOST_EFFECTS, _LOG_ODDS)
     if not entries.empty:
-        at_least = np.append(m, np.count_nonzero(np.cumprod(np.sort(entries.on)[:, ::-1], axis=1), axis=0))
+        at_least = np.zeros(MOST_EFFECTS + 1)
+        at_least[0] = m
+        at_least[1 : entries.size.shape[1] + 1] = np.count_nonzero(np.sort(entries.on)[:, ::-1], axis=0)
         log_odds = np.clip(np.log((at_least[1:] + 0.5) / (at_least[:-1] - at_least[1:] + 0.5)), *_LEARNT_ODDS)
     return Prior(share / share.sum(axis=1, keepdims=True), fold, log_odds, own, own_share)
 
@@ -234,22 +251,26 @@ def fit_entries(
     """
     rows = whitened.rows(E)
     usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)
-    arrays = entries.size, entries.index, entries.pip, entries.mean, entries.variance, entries.divergence
-    found = Entries(entries.d, *(array.copy() for array in arrays))
+    found = entries.with_places(0)
     sizes = np.outer(variances, _SIZES)
     inputs = _Inputs(whitened.XT, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
     known = _Known(prior.log_odds, prior.own, prior.own_share)
-    effects = _Effects(found.size, found.index, found.pip, found.mean, found.variance, found.divergence)
     omega = np.ascontiguousarray(omega)
+    # Without a network outputs know nothing of each other: each goes on until it has settled.
+    passes = _SWEEPS if np.count_nonzero(omega) == len(omega) else 1
     fresh = np.ones(len(rows), dtype=np.bool_)
     for _ in range(_SWEEPS):
         if watch.stopped:
             break
         watch.tick("entries")
-        fresh = _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects)
+        fresh = _sweep(inputs, known, rows, omega, sizes, tol, fresh, _effects(found), passes)
+        full = found.on.all(axis=1)
+        if full.any() and found.size.shape[1] < MOST_EFFECTS:
+            found, fresh = found.with_places(2 * found.size.shape[1]), fresh | full
         if split and not fresh.any():
             split = False
-            fresh = _split(inputs, known, rows, omega, effects, sizes)
+            found = found.with_places(2 * int(np.count_nonzero(found.on, axis=1).max(initial=0)))
+            fresh = _split(inputs, known, rows, omega, _effects(found), sizes)
         if not fresh.any():
             break
     return found
@@ -281,6 +302,10 @@ class _Effects(NamedTuple):
     mean: np.ndarray
     variance: np.ndarray
     divergence: np.ndarray
+
+
+def _effects(entries: Entries) -> _Effects:
+    return _Effects(entries.size, entries.index, entries.pip, entries.mean, entries.variance, entries.divergence)
 
 
 @njit(cache=True)
@@ -343,6 +368,23 @@ def _log_sum(values):
     return largest + np.log(total)
 
 
+@njit(cache=True, fastmath=_FAST)
+def _hopeless(slope, constant, squared, log_odds):
+    """Whether no effect of any size is worth it by the inputs near the best one; no exponentials are needed to see."""
+    for g in range(len(slope)):
+        top = -np.inf
+        for j in range(len(squared)):
+            top = max(top, slope[g, j] * squared[j] + constant[g, j])
+        if top + np.log(len(squared)) <= -log_odds:
+            continue
+        least, near = top - np.log(_CLUSTER), 0
+        for j in range(len(squared)):
+            near += slope[g, j] * squared[j] + constant[g, j] >= least
+        if top + np.log(near) > -log_odds:
+            return False
+    return True
+
+
 @njit(cache=True)
 def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
     """The posterior of an effect given r, which the others leave; r becomes what all leave."""
@@ -351,6 +393,8 @@ def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
     q = inputs.XT @ r
     squared = q * q
     was_on, highest, chosen = effects.size[i, e] > 0.0, -log_odds, 0.0
+    if not was_on and _hopeless(slope, constant, squared, log_odds):
+        return
     best = squared
     for g in range(len(sizes)):
         factors = slope[g] * squared + constant[g]
@@ -389,8 +433,8 @@ def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
 
 
 @njit(cache=True)
-def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects):
-    """One sweep over the outputs that are ``fresh``; returns which of them are then."""
+def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects, passes):
+    """One sweep over the outputs that are ``fresh``, with so many passes at most; returns which of them are then."""
     m = len(rows)
     again = np.zeros(m, dtype=np.bool_)
     for i in range(m):
@@ -399,18 +443,21 @@ def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects):
         v = 1.0 / omega[i, i]
         tables = _factor_tables(inputs.squares, sizes[i], v, _log_prior(inputs, known, i))
         h = _left_by_network(rows, omega, i)
-        moved = 0.0
-        for e in range(effects.size.shape[1]):
-            was_on = effects.size[i, e] > 0.0
-            r = h.copy()
-            _add_fit(inputs.XT, effects, i, e, 1.0, r)
-            _update(inputs, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
-            if was_on or effects.size[i, e] > 0.0:
-                moved = max(moved, ((r - h) ** 2).sum() / v)
-                rows[i] += r - h
-                h = r
-            elif not (effects.size[i, e + 1 :] > 0.0).any():
-                break  # neither this effect nor a later one is there
+        for _ in range(passes):
+            moved = 0.0
+            for e in range(effects.size.shape[1]):
+                was_on = effects.size[i, e] > 0.0
+                r = h.copy()
+                _add_fit(inputs.XT, effects, i, e, 1.0, r)
+                _update(inputs, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
+                if was_on or effects.size[i, e] > 0.0:
+                    moved = max(moved, ((r - h) ** 2).sum() / v)
+                    rows[i] += r - h
+                    h = r
+                elif not (effects.size[i, e + 1 :] > 0.0).any():
+                    break  # neither this effect nor a later one is there
+            if moved <= tol * tol:
+                break
         if moved > tol * tol:
             again[i] = True
             for k in range(m):
