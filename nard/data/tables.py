@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from nard.data.h5 import is_hdf5, read_h5, split_part
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode, is_identifier
+from nard.data.names import antibody_key, barcode, gene_key, gene_name, is_barcode, is_identifier
 from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, is_date, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, require_file, some, stem
 from nard.errors import DataError
@@ -279,13 +279,19 @@ def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
 
 
 def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[np.ndarray, np.ndarray]:
-    """Names of the features, ``TP53|7157`` without its number, and which of them are no names."""
+    """Names of the features, ``TP53|7157`` without its number, and which of them are no names.
+
+    Firehose has some symbols twice; anywhere else a number that tells features apart is part of their names.
+    """
     unnamed = set(layout.unnamed)
     genes = layout.label is None or layout.second_header
     if genes and all(re.fullmatch(r"[^|]+\|\d+", feature) for feature in features):
-        features = [feature.split("|")[0].strip() for feature in features]
-        unnamed.add("?")
-        notes.append({"code": "symbols"})
+        symbols = list(map(gene_name, features))
+        named = [symbol for symbol in symbols if symbol != "?"]
+        if layout.second_header or len(set(named)) == len(named):
+            features = symbols
+            unnamed.add("?")
+            notes.append({"code": "symbols"})
     return np.array(features, dtype=object), np.array([feature in unnamed for feature in features], dtype=bool)
 
 

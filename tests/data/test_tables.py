@@ -158,7 +158,13 @@ def test_whose_names_are_known(write):
 
 
 def test_entrez_numbers_after_symbols(write):
-    check(read_table(write(f"gene_id\t{A}\nTP53|7157\t1\n?|1\t2\n")), "plain table", {A: {"TP53": 1}})
+    check(read_table(write(f"gene_id\t{A}\nTP53|7157\t1\n?|1\t2\n?|2\t3\n")), "plain table", {A: {"TP53": 1}})
+
+
+def test_numbers_that_tell_features_apart_are_kept(write):
+    table = read_table(write(f"locus\t{A}\nchr1|123\t1\nchr1|456\t2\nchr2|123\t3\n?|7\t4\n"))
+    check(table, "plain table", {A: {"chr1|123": 1, "chr1|456": 2, "chr2|123": 3, "?|7": 4}})
+    assert notes_of(table) == ()
 
 
 RPPA = "AGID\tlab_id\tcatalog_number\tset_id\tpeptide_target\tprotein_expression\n"
