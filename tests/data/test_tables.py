@@ -498,6 +498,29 @@ def test_a_header_that_begins_with_a_hash(write, start):
     assert frame["sex"].tolist() == ["f", None]
 
 
+@pytest.mark.parametrize("start", ["#IID", "# made by hand, 2020\n#IID", "# IID"])
+def test_a_header_of_text_that_begins_with_a_hash(write, start):
+    for text, rows in ((f"{start},sex\na,f\n", 1), (f"{start},sex\na,f\nb,\nc,m\n", 3)):
+        frame = read_frame(write(text))
+        assert frame.columns.tolist() == ["IID", "sex"]
+        assert frame["IID"].tolist() == list("abc")[:rows]
+
+
+@pytest.mark.parametrize("comment", ["# from the lab, in May", "#f,f", "#,x", "# x", "#a,b,c"])
+def test_a_comment_is_no_header_of_text(write, comment):
+    assert read_frame(write(f"{comment}\nid,sex\na,f\nb,m\n")).columns.tolist() == ["id", "sex"]
+
+
+def test_of_several_comments_the_header_has_different_names(write):
+    lines = ["#IID,x,y", "#type,num,num", f"{A},1,2", f"{B},3,4", ""]
+    table = read_table(write("\n".join(lines)))
+    check(table, "plain table (samples", {A: {"x": 1, "y": 2}, B: {"x": 3, "y": 4}})
+    taken = "line 1 was taken as the header, although it begins with #"
+    assert notes_of(table) == (taken, "1 comment line(s) skipped")
+    with pytest.raises(DataError, match="line 2 is no header, but a row of numbers"):
+        read_table(write("\n".join(lines[1:]).replace("1,2", "0.5,2")))
+
+
 @pytest.mark.parametrize("comment", ["# from the lab, in May, again", "#1,1,1", "#", "# x"])
 def test_a_comment_is_no_header(write, comment):
     path = write(f"{comment}\nid,x,y\n{A},1,2\n{B},3,4\n")
@@ -518,6 +541,24 @@ def test_names_that_are_numbers(write):
     check(read_table(write(f"id,7157,207\n{A},1,2\n")), "plain table", {A: {"7157": 1, "207": 2}})
     for header in (",101.5,99.25", "101.5,99.25"):
         check(read_table(write(f"{header}\n{A},1,2\n")), "plain table", {A: {"101.5": 1, "99.25": 2}})
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"{A},17,4,20,1\n{B},3,9,1,7\n{C},-5,NA,6,0\n", True),
+        (f"#id,17,4,20,1\n{A},3,9,1,7\n", False),
+        (f",17,4,20,1\n{A},3,9,1,7\n", False),
+        (f"id,17,4,20,1\n{A},3.5,9,1,7\n", False),
+        (f"id,x1,4,20,1\n{A},3,9,1,7\n", False),
+        (f"id,\n{A},3\n{B},4\n", False),
+    ],
+)
+def test_names_that_may_be_a_row_are_told(write, text, asked):
+    """Of whole numbers, since a row of others would have some, too."""
+    notes = [words(note) for note in read_sheet(write(text)).notes]
+    told = "columns are named by numbers, such as 17, 4, 20: is line 1 really a header?"
+    assert [note for note in notes if "really" in note] == [told] * asked
 
 
 @pytest.mark.parametrize(
