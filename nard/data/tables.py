@@ -65,15 +65,16 @@ class Table:
         Everything that was left out or changed while reading, as codes with numbers and names (:mod:`nard.data.words`).
     cancers : Series or None
         Cancer of each sample, where the file tells.
-    own_names : bool
-        Whether features are named as somebody liked, not by one of the sources whose spellings are known.
+    own_names : bool or None
+        Whether features are named as somebody liked, not by one of the sources whose spellings are known. None: it has
+        the corner and the samples of such a source, which a user's own table may have, too.
     """
 
     values: pd.DataFrame
     layout: str
     notes: tuple[dict, ...]
     cancers: pd.Series | None = None
-    own_names: bool = False
+    own_names: bool | None = False
 
 
 def read_table(
@@ -269,7 +270,7 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
     notes += _formulas([*table.index, *table.columns])
-    return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
+    return Table(table, label, tuple(notes), cancers, own_names=None if xena else layout.label is None)
 
 
 def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
