@@ -344,6 +344,23 @@ def test_check_of_two_tables(tmp_path, capsys):
     assert "look like raw counts" in out
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e76, -1e160, 1e200])
+@pytest.mark.parametrize("side", [0, 1])
+def test_values_beyond_measure_are_told_of_any_two_tables(side, value, tmp_path, capsys):
+    pair = raw_tables()
+    pair[1].iloc[1] = np.nan
+    files = [write(table, tmp_path / name) for table, name in zip(pair, ("x.tsv", "y.tsv"), strict=True)]
+    assert said(capsys, "check", *files).err == ""
+    pair[side].iloc[3, 1] = value
+    write(pair[side], files[side])
+    new = ("init", tmp_path / "new", "--inputs", files[0], "--outputs", files[1])
+    for command in (("check", *files), new):
+        err = said(capsys, *command, code=1).err
+        assert f"{files[side]} has values too large or too small to compute with in 1 column(s)" in err
+    assert not (tmp_path / "new").exists()
+
+
 # nard simulate
 
 

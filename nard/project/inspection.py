@@ -17,6 +17,7 @@ from nard.data.sheets import is_date
 from nard.data.tables import Table
 from nard.data.words import with_words, words
 from nard.errors import DataError
+from nard.inputs import check_magnitudes
 from nard.project.check import copies
 
 __all__ = ["described", "in_words", "look_at_covariates", "look_at_pair", "measured"]
@@ -29,9 +30,11 @@ def look_at_pair(
 ) -> tuple[dict, list[str]]:
     """What is in two tables, as plain values, and the samples they share.
 
-    :class:`DataError` if they cannot be read or share none.
+    :class:`DataError` if they cannot be read, share none, or hold values that cannot be computed with.
     """
     tables = read_omics(inputs, outputs, orientation, pathways, gene_names)
+    for file, table in zip((inputs, outputs), tables, strict=True):
+        check_magnitudes(table.values.to_numpy(), list(map(str, table.values.columns)), file)
     ledger = Ledger()
     X, Y = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
