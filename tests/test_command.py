@@ -550,7 +550,7 @@ def test_init_proposes_normal_scores_for_skewed_values(raw, tmp_path, capsys):
     said(capsys, "init", tmp_path / "new", "--inputs", path, "--outputs", raw["outputs"])
     text = (tmp_path / "new/config/config.yaml").read_text()
     assert yaml.safe_load(text)["cohorts"]["COHORT"]["preprocessing"]["outliers"] == "rank_normal"
-    assert "half of the inputs have a skewness beyond 2." in text
+    assert "half of the inputs have a skewness beyond 1." in text
 
 
 def test_init_without_files_is_a_template(tmp_path, capsys):
@@ -648,11 +648,14 @@ def test_init_takes_a_table_of_phenotypes(phenotypes, tmp_path, capsys):
     assert "no column 'agee'. Did you mean 'age'?" in said(capsys, *command, "--age", "agee", code=1).err
     said(capsys, *command, "--macro", "grip*", "bmi", "--molecular", "crp [mg/L]", "hdl", "alp")
     cohort = load_config(tmp_path / "new/config/config.yaml")["cohorts"]["AGING"]
-    assert (cohort["kind"], cohort["id"], cohort["preprocessing"]["adjust"]) == ("aging", "id", ["sex"])
+    assert (cohort["kind"], cohort["id"], cohort["preprocessing"]["adjust"]) == ("aging", "id", ["age", "sex"])
     assert cohort["macro"] == {"macro": ["grip left", "grip right", "bmi"]}
     assert cohort["molecular"] == {"molecular": ["crp [mg/L]", "hdl", "alp"]}
     assert "# not in use: seen" in (tmp_path / "new/config/config.yaml").read_text()
-    said(capsys, "check", tmp_path / "new/config/config.yaml")
+    path = tmp_path / "new/config/config.yaml"
+    assert "nothing is adjusted" not in said(capsys, "check", path).out
+    path.write_text(path.read_text().replace("adjust: [age, sex]", "adjust: []"))
+    assert "nothing is adjusted for age" in " ".join(said(capsys, "check", path).out.split())
 
 
 def test_skewed_and_sparse_values_are_told_of_any_two_tables(tmp_path, capsys):
@@ -663,3 +666,12 @@ def test_skewed_and_sparse_values_are_told_of_any_two_tables(tmp_path, capsys):
     for text in told:
         assert text.count("skewed like linear measurements") == 1
         assert f"{len(rppa)} features have the same value, such as zero" in text
+
+
+def test_fit_tells_of_chains_that_have_not_converged(demo, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("nard.fits.trust.MOST_RHAT", 0.5)  # which none is
+    sampler = ["--method", "jrns", "--time-budget", "0.1"]
+    told = said(capsys, "fit", demo / "inputs.tsv.gz", demo / "outputs.tsv.gz", "-o", tmp_path / "out", *sampler).err
+    fit = json.loads((tmp_path / "out/fit.json").read_text())
+    assert [caution["code"] for caution in fit["cautions"]] == ["R-hat"]
+    assert told.count("warning: The chains have not converged") == 1

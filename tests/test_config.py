@@ -382,6 +382,8 @@ YAML = "cohorts:\n  A: {source: simulated}\n"
         ("stability: {subsamples: 5.0}", "`stability.subsamples` is 5.0: expected a whole number"),
         ("memory: 4000.0", "`memory` is 4000.0: expected a whole number, .* or null"),
         ("seed: 4294967296", "`seed` is 4294967296: .*4294967295"),
+        (f"seed: {'9' * 6000}", "not valid YAML"),
+        (f"seed: {'59:' * 3000}59", "not valid YAML.\n +a number beyond measure"),
         ("methods: mssl", "`methods` is 'mssl': expected a list"),
     ],
 )

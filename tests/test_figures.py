@@ -395,7 +395,7 @@ def test_edges_within_and_across_pathways_are_told_apart():
     pairs = [("P0", "P1"), ("P0", "P5"), ("P2", "P3"), ("P4", "P5"), ("P0", "P2")]
     links = pd.DataFrame(pairs, columns=["source", "target"]).assign(partial_correlation=0.3, selected=True)
     figure = plot_network(table, links, title="Network")
-    assert says(figure, "2 within a pathway, 3 across pathways")
+    assert says(figure, "2 within a pathway, 1 across pathways, 2 with proteins of none")
     assert [curve.get_alpha() for curve in curves(figure)][::-1] == [1.0, 0.55, 1.0, 0.55, 0.55]
 
 
@@ -429,7 +429,7 @@ def test_p_values_are_counted_and_what_is_not_fine_is_marked():
     assert np.ptp(heights[0]) <= 1
     assert even.get_ydata()[0] == pytest.approx(1010 / 20)
     assert says(figure, "selected (60)")
-    assert says(figure, "! 0.0123, of 0.58 to 0.0123 fine: within what was tried")
+    assert says(figure, "! 0.0123, of 0.58 to 0.0123 asked for: within what was tried")
     assert not says(figure, "! 114")
     untested = plot_trust({"edges": pvalues_of(5, 0).assign(pvalue=np.nan)}, CHECKS, [], title="Trust")
     assert says(untested, "there are no tests")

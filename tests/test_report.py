@@ -13,10 +13,12 @@ from networks import CAUTION, HOSTILE, small_cohorts
 from nard.estimator.cautions import caution_text
 from nard.figures.alt_text import pathway_map
 from nard.figures.catalogue import figures_of
+from nard.figures.words import surest as surest_rows
 from nard.fits.comparison import agreement, candidates, jaccard_table
 from nard.fits.hidden import HiddenInput, hidden_inputs
 from nard.fits.results import node_table
 from nard.project.config import validated
+from nard.report.captions import cohort_paragraph
 from nard.report.explorer import explorer_page, payload
 from nard.report.explorer.page import asset
 from nard.report.methods_section import MethodsSection
@@ -128,6 +130,61 @@ def test_tables_have_the_spelling_of_the_file_and_the_key_beside_it(cohorts):
         names = set(table[table["selected"]].head(len(parts[what]["rows"]))[ends].to_numpy().ravel())
         assert "GSK3ALPHABETAPS21S9" in names
         assert cells == {f"{spelt[name]} ({name})" if name in spelt else name for name in names}
+
+
+def test_the_surest_are_those_with_the_smallest_q_values():
+    """Own pairs are a family of their own, so that p-values are in another order."""
+    table = pd.DataFrame(
+        {
+            "feature": list("abcd"),
+            "pvalue": [1e-5, 1e-4, 1e-3, 1e-9],
+            "qvalue": [0.04, 0.03, 1e-3, 1e-9],
+            "selected": [True, True, True, False],
+        }
+    )
+    assert surest_rows(table, 2)["feature"].tolist() == ["c", "b"]
+    untested = table.assign(pvalue=np.nan, qvalue=np.nan)
+    assert surest_rows(untested, 2)["feature"].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("found", "r2", "words"),
+    [
+        (
+            (0, 0, 0),
+            -0.024,
+            ("none of the genes has an association with any", "and no pairs of proteins stay", "−0.02"),
+        ),
+        (
+            (1, 2, 1),
+            0.1,
+            ("1 of the genes has associations with proteins, 2 in all, and 1 pair of proteins stays", "10.0%"),
+        ),
+    ],
+)
+def test_paragraphs_say_what_is_and_what_is_not(cohorts, found, r2, words):
+    cohort = cohorts[0]
+    numbers = dict(zip(("features_with_associations", "associations", "edges"), found, strict=True))
+    fit = {**cohort.fit, "found": {**numbers, "features": 1}}
+    tables = (table.assign(selected=False) for table in (cohort.associations, cohort.edges))
+    text = cohort_paragraph(cohort.summary, fit, {"r2": r2}, *tables, cohort.nodes)
+    assert all(word in text for word in words)
+    assert ("no better than their means" in text) == (r2 < 0)
+
+
+def test_pairs_of_no_pathway_are_neither_within_nor_between(cohorts):
+    nodes = pd.DataFrame({"id": list("abcd"), "label": list("abcd"), "pathways": ["P", "P", "Q", "other"]})
+    pairs = pd.DataFrame([(a, b) for i, a in enumerate("abcd") for b in "abcd"[i + 1 :]], columns=["source", "target"])
+    edges = pairs.assign(selected=pairs["target"] == "d", partial_correlation=0.3, pvalue=0.0, qvalue=0.0)
+    cohort = cohorts[0]
+    fit = {**cohort.fit, "found": dict.fromkeys(cohort.fit["found"], 3)}
+
+    def told(nodes):
+        none = cohort.associations.assign(selected=False)
+        return cohort_paragraph(cohort.summary, fit, {"r2": 0.1}, none, edges, nodes)
+
+    assert "Connected are 0.0% of the pairs within a pathway and 0.0% of the pairs between two pathways." in told(nodes)
+    assert "Connected are" not in told(nodes.assign(pathways="other"))
 
 
 def test_the_words_for_a_pathway_map_without_own_genes():

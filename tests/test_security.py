@@ -21,12 +21,13 @@ import pandas as pd
 import pytest
 import yaml
 
+from nard.command import main
 from nard.data.downloads import _Redirects, fetch, masked
 from nard.data.expressions import rows_where
 from nard.data.sheets import read_frame
 from nard.data.tables import read_table
 from nard.data.words import words
-from nard.errors import DataError
+from nard.errors import DataError, printable
 from nard.project.config import ConfigError, load_config, validated, without_secrets
 from nard.report.methods_section import MethodsSection
 
@@ -384,6 +385,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         "source": [bad],
         "target": ['" onload="x'],
         "partial_correlation": [0.5],
+        "pvalue": [0.0],
         "qvalue": [0.0],
         "selected": [True],
     }
@@ -392,6 +394,7 @@ def test_the_report_shows_names_and_runs_none(tmp_path):
         "target": [bad],
         "weight": [1.0],
         "sd": [0.1],
+        "pvalue": [0.0],
         "qvalue": [0.0],
         "selected": [True],
     }
@@ -495,3 +498,14 @@ def test_what_snakemake_keeps_of_a_config_has_no_password():
     assert {**shown, "mirror": SECRET} == config
     rules = {path.name: path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")}
     assert not [name for name, text in rules.items() if "=config,\n" in text or 'config["mirror"],' in text]
+
+
+def test_names_steer_no_terminal(tmp_path, capsys):
+    for name, side in (("x", "gene"), ("y", "protein")):
+        rows = "".join(f"s{i}\t{i}\t{i * i % 7}\n" for i in range(30))
+        (tmp_path / f"{name}.tsv").write_text(f"id\t=H\x1b[31mred{side}\tb{side}\n{rows}")
+    assert main(["check", str(tmp_path / "x.tsv"), str(tmp_path / "y.tsv"), "--orientation", "samples_in_rows"]) == 0
+    out, err = capsys.readouterr()
+    assert "�[31mred" in out + err
+    assert "\x1b" not in out + err
+    assert printable("a\nb\tc\x07\u202e") == "a\nb\tc��"

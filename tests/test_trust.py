@@ -30,6 +30,7 @@ def test_a_sound_fit_has_none():
         "lam": {"chosen": 0.2, "smallest": 0.1, "largest": 0.4},
         "degrees": {"associations": 30, "edges": 50},
         "clipped": {"inputs": 0.001},
+        "advice": [],
     }
     assert cautions([], found, {"converged": True, "rhat": 1.01, "ess": 800.0}) == []
 
@@ -37,7 +38,7 @@ def test_a_sound_fit_has_none():
 def test_a_baseline_has_nothing_to_check():
     """One λ is no choice, and there are no degrees of freedom without tests, or rows."""
     found = trust(path(0.2, 0.2), {"associations": table_with(np.nan), "edges": table_with()}, [])
-    assert found == {"lam": None, "degrees": {"associations": None, "edges": None}, "clipped": {}}
+    assert found == {"lam": None, "degrees": {"associations": None, "edges": None}, "clipped": {}, "advice": []}
     assert cautions([], found, {}) == []
 
 
@@ -56,7 +57,7 @@ def test_few_degrees_and_many_clipped_values():
     assert few == {"code": "few degrees", "degrees": 7.5}
     assert "as few as 7.5 degrees of freedom" in caution_text(few)
     assert clipped == {"code": "clipped values", "side": "outputs", "share": 0.031}
-    assert "Of the values of the outputs 3.1% were pulled in" in caution_text(clipped)
+    assert "Of the values of the outputs 3.10% were pulled in" in caution_text(clipped)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.figures.words import found
     from nard.files import write_tsv
     from nard.fits.fitting import fit_paths, fitted_model, write_model
+    from nard.fits.trust import caution_text
 
     folder = _prepared_folder(options)
     about, (pathways, groups) = _about(options, folder), _pathways_and_groups(options, folder)
@@ -118,6 +119,10 @@ def run(options: argparse.Namespace) -> int:
         raise DataError(f"{options.X} (X) and {options.Y} (Y): {error}{'' if known else fix}") from error
     summary = write_model(model, options.method, settings, len(X), groups, about, paths)
     write_tsv(groups, Path(options.output, "groups.tsv"))
+    warned = [dict(caution) for caution in getattr(model, "cautions_", [])]
+    for caution in summary["cautions"]:
+        if caution not in warned:
+            say(f"warning: {caution_text(caution)}")
     text = (
         f"At a false discovery rate of {options.fdr:g}: {', '.join(found(summary['found']))}.\n"
         f"Written to {options.output}; figures: nard plot {options.output}"

@@ -40,6 +40,7 @@ def read_covariates(path: str, samples: Collection[str]) -> tuple[pd.DataFrame, 
         cells = [list(map(str, column.dropna().unique())) for _, column in table.items()]
         # The column that may name them is told, numbers of rows often come before it.
         guesses = [(words, column) for column in cells if (words := alike_words(column, samples))]
+        guesses.sort(key=lambda guess: all(cell.isdigit() for cell in guess[1]))
         words, likely = guesses[0] if guesses else ("", cells[0])
         raise file_error(
             Path(path),

@@ -241,15 +241,16 @@ def _is_number(cell: str) -> bool:
     return any(as_number(cell.strip(), decimal) is not None for decimal in ".,")
 
 
-def _fit(rows: list[list[str]]) -> tuple[bool, bool, float]:
-    """How well a separator suits: several columns, as many in every row, numbers in most cells."""
+def _fit(rows: list[list[str]]) -> tuple[bool, bool, bool, float]:
+    """How well a separator suits: no tab in a cell, several columns, as many in every row, numbers in most cells."""
     header, *rows = rows
+    whole = not any("\t" in cell.strip() for cells in (header, *rows) for cell in cells)
     widths = {len(cells) for cells in rows} or {len(header)}
     width = max(widths)
     regular = len(widths) == 1 and len(header) >= width - 1 and not any(header[width:])
     values = [cell for cells in rows for cell in cells[1:]]
     numeric = sum(map(_is_number, values))
-    return width > 1, max(width, len(header)) > 1, regular + numeric / max(len(values), 1)
+    return whole, width > 1, max(width, len(header)) > 1, regular + numeric / max(len(values), 1)
 
 
 def _decimal(path: Path, lines: list[str], first: int, separator: str) -> str:

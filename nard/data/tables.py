@@ -42,6 +42,8 @@ _OWN_SIGN = re.compile(r"[+%<>=*]|-$")
 _STAR_SUFFIX = re.compile(r"\.rna_seq\.augmented_star_gene_counts$", re.IGNORECASE)
 
 
+# Of a numbered series so many may be known by chance.
+_BY_CHANCE = 0.1
 _NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
 # Spreadsheets skip blanks before the sign.
 _FORMULA = re.compile(r"\s*[=+\-@]\s*[A-Za-z]")
@@ -394,8 +396,8 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
     told = in_rows if in_rows or in_columns else layout.samples_in_rows
     if orientation == "auto" and told is None:
         votes = _known(rows, known_samples, barcode) - _known(columns, known_samples, barcode)
-        votes += _known(columns, known_features, antibody_key, gene_key)
-        votes -= _known(rows, known_features, antibody_key, gene_key)
+        votes += _known_features(columns, known_features)
+        votes -= _known_features(rows, known_features)
         votes += sum(map(is_identifier, columns)) - sum(map(is_identifier, rows))
         told = votes > 0 if votes else None
     if orientation == "auto" and told is None:
@@ -415,11 +417,14 @@ def _samples_in_rows(path, rows, columns, layout: _Layout, orientation, known_sa
 
 
 def _known(names: list[str], known: Collection[str] | None, *spellings) -> int:
-    """How many of the names are known; none of a numbered series, P1, P2, …, though P53 may be known by that name."""
-    if _is_series(names):
-        return 0
     known = {spelling(name) for name in (() if known is None else known) for spelling in spellings}
     return sum(any(spelling(name) in known for spelling in spellings) for name in names)
+
+
+def _known_features(names: list[str], known: Collection[str] | None) -> int:
+    """How many are known; a few in a numbered series are so by chance, such as P53 among P1, P2, …"""
+    count = _known(names, known, antibody_key, gene_key)
+    return 0 if count < _BY_CHANCE * len(names) and _is_series(names) else count
 
 
 def _is_series(names: list[str]) -> bool:

@@ -69,9 +69,11 @@ def failure_lines(fits: Iterable[Mapping], held_out: Iterable[Mapping]) -> list[
     """A line for every fit that there is not, and for every fit that predicts nothing; from fit.json, held_out.json."""
     lines = []
     for fit, predicted in zip(fits, held_out, strict=True):
-        title = find_method(fit["method"]).title
         if failed := fit.get("failed"):
-            lines.append(f"{title} could not be fitted to {fit['title']}: {short_failure(failed)}")
+            what = "be fitted to"
         elif failed := predicted.get("failed"):
-            lines.append(f"{title} could not predict held-out samples of {fit['title']}: {short_failure(failed)}")
+            what = "predict held-out samples of"
+        else:
+            continue
+        lines.append(f"{find_method(fit['method']).title} could not {what} {fit['title']}: {short_failure(failed)}")
     return lines

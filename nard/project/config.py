@@ -87,6 +87,10 @@ def read_yaml(path: str | Path) -> dict:
     return config
 
 
+# No number in a config is larger, and floats end not much later.
+_LARGEST = 10**300
+
+
 class _Careful(yaml.SafeLoader):
     """Takes no mapping with a key that is there twice, of which plain YAML would silently keep the last.
 
@@ -127,6 +131,16 @@ class _Careful(yaml.SafeLoader):
                     raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
                 known.add((key.tag, key.value))
         return node
+
+    def construct_yaml_int(self, node):
+        number = super().construct_yaml_int(node)
+        if abs(number) > _LARGEST:
+            raise yaml.constructor.ConstructorError(None, None, "a number beyond measure", node.start_mark)
+        return number
+
+
+# By its tag, since YAML knows no methods.
+_Careful.add_constructor("tag:yaml.org,2002:int", _Careful.construct_yaml_int)
 
 
 def _finite(_, value) -> bool:

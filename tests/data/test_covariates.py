@@ -71,6 +71,13 @@ def test_samples_that_nothing_names(tmp_path):
         read_covariates(path, SAMPLES)
 
 
+def test_samples_that_are_alike_are_proposed(tmp_path):
+    table = clinical().assign(patient=[f"patient {i}" for i in range(30)]).reset_index(drop=True)
+    table.to_csv(tmp_path / "clinical.tsv", sep="\t", columns=["age", "patient"], index=False)
+    with pytest.raises(DataError, match=r"(?s)found: in its column 'patient 0'.*30 pairs, such as 'patient 0'"):
+        read_covariates(str(tmp_path / "clinical.tsv"), [f"PATIENT_{i}" for i in range(30)])
+
+
 def test_dates_to_adjust_for_are_refused(tmp_path):
     mrna, rppa = raw_tables()
     dates = pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d")

@@ -297,6 +297,16 @@ def test_a_small_file_that_declares_a_large_matrix_is_refused_by_its_shape(tmp_p
         read_table(path)
 
 
+def test_values_that_were_never_written_are_refused(tmp_path):
+    _declared(tmp_path / "a.h5ad", 2000, 20_000)
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        for side, count in (("obs", 2000), ("var", 20_000)):
+            del file[f"{side}/_index"]
+            file[f"{side}/_index"] = np.arange(count)
+    with pytest.raises(DataError, match=r"'/X' declares values that are not there.\n  found: 320000000 bytes .* 0 of"):
+        read_table(tmp_path / "a.h5ad")
+
+
 @pytest.mark.parametrize("name", ["obs/_index", "X/data", "X/indptr"])
 def test_a_part_of_a_matrix_that_declares_too_much_is_refused(tmp_path, name):
     data(sparse.csr_matrix(VALUES)).write_h5ad(tmp_path / "a.h5ad")

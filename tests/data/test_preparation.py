@@ -655,6 +655,11 @@ def test_alike_are_names_that_differ_in_case_and_separators(names):
     assert sorted(one for one, _ in pairs) == sorted(names)
 
 
+def test_the_first_of_samples_counted_from_zero_is_alike_too():
+    with pytest.raises(DataError, match="5 pairs, such as 'P0' and 'Patient_000'"):
+        matched([f"P{i}" for i in range(5)], [f"Patient_{i:03}" for i in range(5)])
+
+
 def test_nothing_is_proposed_where_nothing_is_alike():
     for inputs, outputs in (
         (["ann", "bob"], ["carl", "dora"]),

@@ -297,6 +297,19 @@ def test_known_names_tell_the_orientation(write):
     assert read_table(path, orientation="samples_in_rows", known_features=["TP53"]).values.index[0] == "TP53"
 
 
+def test_names_with_a_space_do_not_part_a_table_with_tabs(write):
+    table = read_frame(write("age\tpatient\n50\tpatient 0\n51\tpatient 1\n"))
+    assert table.columns.tolist() == ["age", "patient"]
+    assert table["patient"].tolist() == ["patient 0", "patient 1"]
+
+
+def test_a_numbered_sample_may_have_the_name_of_a_protein(write):
+    samples = [f"P{number}" for number in range(1, 61)]
+    rows = "".join(f"{name},1,2\n" for name in samples)
+    tables = read_pair(write(f"id,m1,m2\n{rows}", "x"), write(f"id,t1,t2\n{rows}", "y"), known_outputs=["P53"])
+    assert [table.values.index.tolist() for table in tables] == [samples, samples]
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_samples_of_one_table_tell_the_orientation_of_the_other(write, swapped):
     """Genes that are known, and identifiers that nobody knows, of samples with plain names."""
@@ -471,7 +484,7 @@ def test_missing_files_with_no_name_alike(write, tmp_path):
 
 def test_folders_without_samples(write, tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"(?s)empty: not a folder of files with one sample each.*0 other"):
+    with pytest.raises(DataError, match=r"(?s)empty: not a folder of files with one sample each.*found: no file"):
         read_table(tmp_path / "empty")
     write(f"id,x\n{A},1\n", "x/matrix.csv")
     with pytest.raises(DataError, match=r"(?s)x: not a folder .*'matrix.csv'.*name the file"):
