@@ -1,4 +1,4 @@
-"""Baselines whose priors have a scale find the same whatever the units of the data, as the workflow calls them."""
+"""Baselines whose priors or penalties have a scale find the same in any units, as the workflow calls them."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from nard.simulate import make_regression
 BRIEF = {"n_burnin": 50, "n_draws": 100}
 MODELS = {
     name: make_model(name, {"time_budget": None}, 0, **fixed)
-    for name, fixed in {"mssl": {}, "jrns": BRIEF, "hsghs": BRIEF}.items()
+    for name, fixed in {"mrce": {}, "capme": {}, "mssl": {}, "jrns": BRIEF, "hsghs": BRIEF}.items()
 }
 
 
