@@ -163,7 +163,7 @@ _ALL = (
         lambda n, d, m, folds: m * min(n, d) ** 2 + 10 * d * d + 3 * n * (d + m) + 6 * d * m,
         "#882255",
         "p",
-        arguments={"regression": "ard"},
+        arguments={"regression": "ard", **_SCALED},
     ),
     Method(
         "multitask_lasso",
@@ -174,7 +174,7 @@ _ALL = (
         lambda n, d, m, folds: 2 * _VALUES * d * m + 4 * d * d + 6 * n * (d + m) + 10 * m * m,
         "#999933",
         "h",
-        arguments={"regression": "multitask_lasso"},
+        arguments={"regression": "multitask_lasso", **_SCALED},
     ),
     Method(
         "jrns",
