@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import datetime
 import gzip
 import io
 import lzma
@@ -746,9 +747,12 @@ def test_a_date_among_numbers_is_an_error(write):
             read_table(write(text))
 
 
-@given(st.dates(), st.sampled_from(["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M"]))
+@given(
+    st.dates(min_value=datetime.date(1000, 1, 1)),
+    st.sampled_from(["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M"]),
+)
 def test_dates_are_dates_and_numbers_are_not(date, form):
-    assert sheets.is_date(date.replace(year=max(date.year, 1000)).strftime(form))
+    assert sheets.is_date(date.strftime(form))
     assert not sheets.is_date(f"{date.year}.{date.day}")
     assert not sheets.is_date(f"-{date.year}e-{date.day}")
 
