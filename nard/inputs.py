@@ -28,6 +28,11 @@ _FEWEST_SAMPLES = 3
 _LEFT_OVER = 0.01
 _MOST_PARTS = 5
 _SPARE = 10
+# Columns that are compared with all before at a time, and digits of their likeness.
+_BLOCK = 500
+_DIGITS = 6
+# What varies less, relative to its size, is constant but for rounding.
+_CONSTANT = 1e-12
 # Fits multiply variances, and the fourth power of anything beyond it, or below its inverse, is infinite or zero.
 _LARGEST = 1e75
 
@@ -122,7 +127,7 @@ def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
 def check_outputs(Y: np.ndarray, names: list[str]) -> None:
     """A constant output has no variance to explain and no correlation with any other."""
     spread = np.ptp(Y, axis=0)
-    constant = spread <= 1e-12 * np.abs(Y).max(axis=0)
+    constant = spread <= _CONSTANT * np.abs(Y).max(axis=0)
     if constant.any():
         raise ValueError(
             f"{int(constant.sum())} output(s) are constant: {some(np.array(names)[constant])}. Drop them from Y."
@@ -132,20 +137,45 @@ def check_outputs(Y: np.ndarray, names: list[str]) -> None:
 def dependent_columns(Y: np.ndarray) -> list[tuple[int, list[int]]]:
     """The columns that are copies or linear combinations of earlier ones: each with those, at most five of them.
 
-    Combinations are told as long as there are ten samples more than columns before.
+    Values may be missing: copies are told by the samples that both have, if these are at least half; combinations by
+    those without a gap, as long as there are ten more of them than columns before. A constant column follows from none.
     """
-    n = len(Y)
-    Z = Y - Y.mean(axis=0)
-    Z = Z / np.linalg.norm(Z, axis=0)
-    alike = np.triu((Z.T @ Z) ** 2, 1) > 1 - _LEFT_OVER
-    copies = alike.any(axis=0)
-    found = [(int(j), [int(np.argmax(alike[:, j]))]) for j in np.flatnonzero(copies)]
-    others = np.flatnonzero(~copies)[: max(n - 1 - _SPARE, 0)]
+    present = ~np.isnan(Y)
+    found = _copies(Y, present)
+    whole = present.all(axis=1)
+    n, Z = int(whole.sum()), _units(Y[whole], present[whole])
+    apart = np.setdiff1d(np.flatnonzero(Z.any(axis=0)), [j for j, _ in found])
+    others = apart[: max(n - 1 - _SPARE, 0)]
     left = np.diag(np.linalg.qr(Z[:, others], mode="r")) ** 2
     # Per degree of freedom, since unrelated columns, too, explain each other where they are nearly as many as samples.
     explained = left * (n - 1) / (n - 1 - np.arange(len(left))) <= _LEFT_OVER
     found += [(int(j), _parts(Z, int(j), others[~explained & (others < j)])) for j in others[explained]]
     return sorted(found)
+
+
+def _copies(Y: np.ndarray, present: np.ndarray) -> list[tuple[int, list[int]]]:
+    """The columns that are copies of earlier ones, each with the one that it is most like."""
+    n, m = Y.shape
+    Z, nearest = _units(Y, present), np.zeros(m, dtype=int)
+    # All likenesses at once would be m × m numbers.
+    for first in range(0, m, _BLOCK):
+        block = np.arange(first, min(first + _BLOCK, m))
+        likeness = np.abs(Z[:, : block[-1] + 1].T @ Z[:, block]).round(_DIGITS)
+        # Of several that are equal but for rounding, the first.
+        nearest[block] = np.triu(likeness, 1 - first).argmax(axis=0)
+    both = present & present[:, nearest]
+    likeness = (_units(Y, both) * _units(Y[:, nearest], both)).sum(axis=0)
+    alike = (likeness**2 > 1 - _LEFT_OVER) & (2 * both.sum(axis=0) >= n) & (nearest < np.arange(m))
+    return [(int(j), [int(nearest[j])]) for j in np.flatnonzero(alike)]
+
+
+def _units(Y: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Columns of mean zero and length one over the values that are present, zero elsewhere; constant ones are zero."""
+    Z = np.where(present, Y, 0.0)
+    largest = np.abs(Z).max(axis=0, initial=0.0)
+    Z -= present * (Z.sum(axis=0) / np.maximum(present.sum(axis=0), 1))
+    length = np.linalg.norm(Z, axis=0)
+    return Z * (length > _CONSTANT * largest) / np.where(length > 0, length, 1.0)
 
 
 def _parts(Z: np.ndarray, j: int, others: np.ndarray) -> list[int]:

@@ -279,6 +279,18 @@ def test_fit_of_tables_that_cannot_be_fitted(spoil, message, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("method", ["sequential", "ard", "mrce"])
+def test_fit_tells_copies_once_whatever_the_method(method, tmp_path, capsys):
+    mrna, rppa = raw_tables()
+    y = pd.concat([rppa.iloc[:3], rppa.iloc[[0]].set_axis(["COPY"])]).rename_axis("sample")
+    files = write(mrna.iloc[:3], tmp_path / "x.tsv"), write(y, tmp_path / "y.tsv")
+    err = said(capsys, "fit", *files, "-o", tmp_path / "out", *QUICK, "--method", method).err
+    assert len([line for line in err.splitlines() if "COPY" in line and "copies" in line]) == 1
+    fit = read_json(tmp_path / "out" / "fit.json")
+    told = fit["cautions"] if method == "sequential" else fit["trust"]["advice"]
+    assert [fact["code"] for fact in told] == ["copies"]
+
+
 def test_fit_into_a_folder_that_cannot_be(tables, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     err = said(capsys, "fit", *tables, "-o", tmp_path / "file" / "out", *QUICK, code=1).err
@@ -342,6 +354,23 @@ def test_check_of_two_tables(tmp_path, capsys):
     out = said(capsys, "check", x, y).out
     assert f"samples in both: {N - 1}" in out
     assert "look like raw counts" in out
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e76, -1e160, 1e200])
+@pytest.mark.parametrize("side", [0, 1])
+def test_values_beyond_measure_are_told_of_any_two_tables(side, value, tmp_path, capsys):
+    pair = raw_tables()
+    pair[1].iloc[1] = np.nan
+    files = [write(table, tmp_path / name) for table, name in zip(pair, ("x.tsv", "y.tsv"), strict=True)]
+    assert said(capsys, "check", *files).err == ""
+    pair[side].iloc[3, 1] = value
+    write(pair[side], files[side])
+    new = ("init", tmp_path / "new", "--inputs", files[0], "--outputs", files[1])
+    for command in (("check", *files), ("fit", *files, "-o", tmp_path / "new", "--method", "mrce"), new):
+        err = said(capsys, *command, code=1).err
+        assert f"{files[side]} has values too large or too small to compute with in 1 column(s)" in err
+    assert not (tmp_path / "new").exists()
 
 
 # nard simulate

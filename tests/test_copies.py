@@ -33,6 +33,43 @@ def test_copies_and_combinations_are_found_in_any_units():
     assert len(found) == len(found[4][1]) == 5
 
 
+def with_gaps(rng, Y, share):
+    return np.where(rng.random(Y.shape) < share, np.nan, Y)
+
+
+@pytest.mark.parametrize(("n", "m", "share"), [(60, 5, 0.1), (300, 20, 0.02), (60, 200, 0.4), (12, 40, 0.5)])
+def test_columns_with_gaps_of_their_own_are_no_copies(n, m, share):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert dependent_columns(with_gaps(rng, independent(rng, n, m), share)) == []
+
+
+def test_copies_are_found_whatever_either_lacks():
+    rng = np.random.default_rng(0)
+    Y = independent(rng, 100, 30)
+    Y = np.column_stack([Y, Y[:, 0], 1 - 1e6 * Y[:, 1], Y[:, 2], (Y[:, 3] + Y[:, 4]) / 2])
+    gappy = with_gaps(rng, Y[:, :33], 0.15)
+    gappy[:, [5, 6]] = [np.nan, 0.1]
+    assert dependent_columns(np.column_stack([gappy, Y[:, 33]])) == [(30, [0]), (31, [1]), (32, [2])]
+    # Half of the samples have no gap.
+    gappy = np.where(np.arange(100)[:, None] % 2 == 0, gappy, Y[:, :33])
+    gappy[:, [5, 6]] = Y[:, [7, 8]] + rng.standard_normal((100, 2))
+    assert dependent_columns(np.column_stack([gappy, Y[:, 33]])) == [(30, [0]), (31, [1]), (32, [2]), (33, [3, 4])]
+    # By few samples it is not told.
+    gappy[:70, 0] = np.nan
+    assert dependent_columns(gappy) == [(31, [1]), (32, [2])]
+
+
+@pytest.mark.parametrize("table", [np.full((20, 3), np.nan), np.full((20, 3), 0.1), np.zeros((20, 0))])
+def test_columns_of_nothing_follow_from_none(table):
+    assert dependent_columns(table) == []
+
+
+def test_a_copy_is_found_among_thousands():
+    Y = independent(np.random.default_rng(0), 60, 1200)
+    assert dependent_columns(np.column_stack([Y, Y[:, [3, 700, 1199]]])) == [(1200, [3]), (1201, [700]), (1202, [1199])]
+
+
 def test_a_copy_is_found_among_more_outputs_than_samples():
     Y = independent(np.random.default_rng(0), 40, 60)
     assert dependent_columns(np.column_stack([Y, Y[:, 7]])) == [(60, [7])]

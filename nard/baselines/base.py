@@ -58,7 +58,7 @@ class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
     """A method to compare with. Subclasses check their parameters and estimate in ``_estimate(X, Y)``.
 
     There X (n, d) and Y (n, m) are centred float arrays; the subclass may set further attributes, such as the λ chosen.
-    One whose prior has a scale takes ``standardize``, and if that is true X and Y also have unit variances there.
+    One whose prior or penalties have a scale takes ``standardize``, which gives X and Y unit variances, too.
     """
 
     standardize = False

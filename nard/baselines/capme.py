@@ -433,7 +433,8 @@ class CAPME(Baseline):
 
         min ‖b_k‖₁ s.t. ‖S_xy e_k − S_xx b_k‖_∞ ≤ λ,    min ‖ω_j‖₁ s.t. ‖(S + ρI)ω_j − e_j‖_∞ ≤ τ,
 
-    with X scaled to unit standard deviation and Y in its own units. Selected is what is not zero.
+    with X scaled to unit standard deviation and Y in its own units, unless it is standardised. Selected is what is not
+    zero.
 
     Parameters
     ----------
@@ -447,6 +448,9 @@ class CAPME(Baseline):
         How many λ, and then how many τ, are tried.
     random_state : int, RandomState or None, default=None
         Draws the folds.
+    standardize : bool, default=False
+        Scale inputs and outputs to unit variance first, so that the units do not matter; results are in the units
+        given, but λ, τ and ``raw_precision_`` are those of the scaled data. The workflow and `nard fit` do so.
 
     Attributes
     ----------
@@ -475,12 +479,13 @@ class CAPME(Baseline):
     (4, 4)
     """
 
-    def __init__(self, lam="cv", tau="cv", n_folds=5, n_values=30, random_state=None):
+    def __init__(self, lam="cv", tau="cv", n_folds=5, n_values=30, random_state=None, standardize=False):
         self.lam = lam
         self.tau = tau
         self.n_folds = n_folds
         self.n_values = n_values
         self.random_state = random_state
+        self.standardize = standardize
 
     def _estimate(self, X, Y) -> Estimate:
         self._check_parameters()

@@ -389,7 +389,7 @@ class MRCE(Baseline):
     """Multivariate regression with covariance estimation (Rothman, Levina & Zhu, 2010).
 
     Minimises Tr(SΩ) − ln|Ω| + λ₁ Σ_{j≠k}|ω_jk| + 2λ₂ Σ|w_jk|, S the residuals' covariance, on centred data in their own
-    units. Where d ≥ n, λ₁ penalises the diagonal of Ω too. What is not zero is selected.
+    units, unless they are standardised. Where d ≥ n, λ₁ penalises the diagonal of Ω too. What is not zero is selected.
 
     Parameters
     ----------
@@ -411,6 +411,9 @@ class MRCE(Baseline):
         Most alternations.
     random_state : int, numpy.random.RandomState or None, default=None
         Draws the folds.
+    standardize : bool, default=False
+        Scale inputs and outputs to unit variance first, so that the units do not matter; results are in the units
+        given, but λ₁, λ₂ and the objective are those of the scaled data. The workflow and `nard fit` do so.
 
     Attributes
     ----------
@@ -456,6 +459,7 @@ class MRCE(Baseline):
         tol=1e-8,
         max_iter=1000,
         random_state=None,
+        standardize=False,
     ):
         self.lam1 = lam1
         self.lam2 = lam2
@@ -466,6 +470,7 @@ class MRCE(Baseline):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.standardize = standardize
 
     def _estimate(self, X, Y) -> Estimate:
         self._check_parameters()

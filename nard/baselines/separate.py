@@ -69,6 +69,9 @@ class SeparateRegression(Baseline):
         output, or no regression: the network of the outputs alone.
     random_state : int or None, default=None
         Seed of the folds.
+    standardize : bool, default=False
+        Scale inputs and outputs to unit variance first, so that the units do not matter; results are in the units
+        given. The workflow and `nard fit` do so.
 
     Examples
     --------
@@ -79,9 +82,10 @@ class SeparateRegression(Baseline):
     (3, 8)
     """
 
-    def __init__(self, regression="ard", random_state=None):
+    def __init__(self, regression="ard", random_state=None, standardize=False):
         self.regression = regression
         self.random_state = random_state
+        self.standardize = standardize
 
     def _estimate(self, X, Y):
         require(self.regression in _REGRESSIONS, "regression", self.regression, f"one of {list(_REGRESSIONS)}")

@@ -72,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.data.antibodies import read_antibodies
     from nard.data.cleaning import shape_facts
     from nard.data.cohort import read_omics
+    from nard.data.copies import copy_facts, dependent_outputs
     from nard.data.groups import coloured, pathway_groups
     from nard.data.ledger import Ledger
     from nard.data.pathways import OTHER
@@ -81,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
     from nard.files import write_tsv
     from nard.fits.fitting import fit_paths, fitted_model, write_model
     from nard.fits.trust import caution_text
+    from nard.inputs import check_magnitudes
 
     folder = _prepared_folder(options)
     about, (pathways, groups) = _about(options, folder), _pathways_and_groups(options, folder)
@@ -93,9 +95,13 @@ def run(options: argparse.Namespace) -> int:
         groups = coloured(pathway_groups(X, Y, pathways, read_antibodies()), [*pathways.names, OTHER])
     else:
         groups = _groups_of(groups, X, Y, options.groups or f"{folder}/groups.tsv")
-    shapes = [*shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
-    about.setdefault("advice", shapes)
-    for line in (*map(told, [*ledger.notes, *shapes]), *dropped_lines(ledger.dropped, n_names=4)):
+    for table, file in ((X, options.X), (Y, options.Y)):
+        check_magnitudes(table.to_numpy(), list(table), file)
+    advice = [*shape_facts(X, "inputs"), *shape_facts(Y, "outputs")]
+    if not METHODS[options.method].minimises_j:  # NARD warns of copies itself
+        advice += copy_facts(dependent_outputs(Y))
+    about.setdefault("advice", advice)
+    for line in (*map(told, [*ledger.notes, *advice]), *dropped_lines(ledger.dropped, n_names=4)):
         say(line)
     say(f"{about['title']}: {len(X)} samples, {X.shape[1]} inputs, {Y.shape[1]} outputs; fitting {options.method} …")
     settings = {

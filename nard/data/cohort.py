@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import stdtr
 
 from nard.data.cleaning import adjusted, drop_constant, fill_missing, logged, standardised, tamed, thin_missing
+from nard.data.copies import dependent_outputs
 from nard.data.covariates import person, read_covariates
 from nard.data.expressions import rows_where
 from nard.data.features import choose_features, complementary, one_spelling, spelt, wanted_names
@@ -39,6 +40,7 @@ class Prepared:
 
     ``age`` has no rows where there are no ages. ``labels`` maps, for each side, names of features to the spelling of
     their file, where that is another. ``ages`` are the range of ages of an aging cohort, and whether it was adjusted.
+    ``dependent`` are the outputs that followed from others before missing values and outliers were dealt with.
     """
 
     X: pd.DataFrame
@@ -47,6 +49,7 @@ class Prepared:
     age: pd.DataFrame
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: {"inputs": {}, "outputs": {}})
     ages: Mapping | None = None
+    dependent: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def read_omics(
@@ -171,6 +174,8 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
     if options["impute"] != "none":
         empty = (sides["inputs"].isna().mean(axis=1) > 0.5) | (sides["outputs"].isna().mean(axis=1) > 0.5)
         _drop_samples(sides, empty.index[empty], ledger, "mostly missing")
+    # What is filled in, and normal scores, follow from others no longer.
+    dependent = dependent_outputs(sides["outputs"])
     for side in sides:
         sides[side] = fill_missing(sides[side], options["impute"], side, ledger)
     incomplete = sides["inputs"].isna().any(axis=1) | sides["outputs"].isna().any(axis=1)
@@ -218,7 +223,7 @@ def _finished(sides, covariates, options, files, ledger: Ledger, age=None, setti
             )
         if options["standardise"]:
             sides[side] = standardised(sides[side])
-    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations, ages=ages)
+    return Prepared(sides["inputs"], sides["outputs"], ledger, correlations, ages=ages, dependent=dependent)
 
 
 def _of_cancer(table: Table, cancer: str | None, side: str, file: str, ledger: Ledger) -> pd.DataFrame:

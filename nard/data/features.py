@@ -27,18 +27,32 @@ def spelt(
     """A name for each feature of the table, and what is wanted in the same spelling.
 
     A source spells one feature in several ways, which ``key`` joins. Names of somebody's own, where CD4+ is not CD4-,
-    are joined only to find what is wanted and is not there as it is spelt.
+    are joined only to find what is wanted and is not there as it is spelt. So are those of a table that only looks like
+    that of a source, if different features would become one.
     """
     names = [str(name).strip() for name in table.values.columns]
     sought = [] if wanted is None or isinstance(wanted, int) else wanted
-    if not table.own_names:
-        found, names = [key(name) for name in sought], [key(name) for name in names]
+    joined = [key(name) for name in names]
+    own_names = _differ(table.values, names, joined) if table.own_names is None else table.own_names
+    if not own_names:
+        found, names = [key(name) for name in sought], joined
     else:
         own = set(names)
         found = [name if name in own else key(name) for name in sought]
         known, absent = own.intersection(found), set(found) - own
-        names = [key(name) if name not in known and key(name) in absent else name for name in names]
+        names = [
+            other if name not in known and other in absent else name for name, other in zip(names, joined, strict=True)
+        ]
     return names, found if sought else wanted
+
+
+def _differ(values: pd.DataFrame, names: Sequence[str], joined: Sequence[str]) -> bool:
+    """Whether features of different names, but of one once these are joined, have different values of any sample."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(joined):
+        groups.setdefault(name, []).append(i)
+    several = [values.iloc[:, group] for group in groups.values() if len({names[i] for i in group}) > 1]
+    return any((columns.max(axis=1) > columns.min(axis=1)).any() for columns in several)
 
 
 def complementary(

@@ -31,6 +31,7 @@ MISSING = (
 _DATE = re.compile(r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([ T]\d\d?:\d\d(:\d\d(\.\d+)?)?)?Z?$")
 _SEPARATORS = "\t;, "
 _SNIFFED_LINES = 12
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,17 @@ def read_sheet(path: Path, part: str | None = None) -> Sheet:
     sniffed = lines[start : start + _SNIFFED_LINES]
     separator = max(_SEPARATORS, key=lambda separator: _fit(_first_rows(sniffed, separator)))
     header, *rows = _first_rows(sniffed, separator)
-    above = _first_rows([lines[comments[-1]].lstrip("#")], separator)[0] if comments else []
-    if len(above) == len(header) and _is_row(header, rows):
-        start = comments.pop()
-        header, rows = above, [header, *rows]
-        notes.append({"code": "commented header", "line": start + 1})
+    first = start + 1 + "".join(header).count("\n")
+    named = next((i for i in reversed(comments) if _names_columns(_commented(lines[i], separator), header, rows)), None)
+    if named is None:
+        _require_one_row(path, lines, start, first, separator, len(header))
+    else:
+        comments.remove(named)
+        header, rows = _commented(lines[named], separator), [header, *rows]
+        start, first = named, start
+        notes.append({"code": "commented header", "line": named + 1})
     if comments:
         notes.append({"code": "comments", "count": len(comments)})
-    first = start + 1 + "".join(header).count("\n")
-    _require_one_row(path, lines, start, first, separator, len(header))
     header = [cell.strip() for cell in header]
     width = mode(map(len, rows)) if rows else len(header)
     while len(header) > width and not header[-1]:
@@ -106,6 +109,9 @@ def read_sheet(path: Path, part: str | None = None) -> Sheet:
         fix = "save the table with tabs, commas or semicolons between the columns"
         raise file_error(path, "only one column", fix, found=f"a header that nothing separates: {lines[start][:80]!r}")
     _require_names(path, header, start)
+    names = [name for name in header[1:] if name]
+    if named is None and header[0] and _numbers(names) and _whole(rows):
+        notes.append({"code": "numbered columns", "line": start + 1, "names": names[:_SHOWN]})
     decimal = _decimal(path, lines, first, separator)
     if decimal == ",":
         notes.append({"code": "decimal commas"})
@@ -198,10 +204,31 @@ def _require_names(path: Path, header: list[str], start: int) -> None:
         raise file_error(path, f"line {start + 1} is no header, but a row of numbers", fix, some(header), expected)
 
 
-def _is_row(cells: list[str], rows: list[list[str]]) -> bool:
-    """Whether the cells are numbers where those of the rows below are; those of a header are not."""
+def _commented(line: str, separator: str) -> list[str]:
+    """The cells of a comment."""
+    return _first_rows([line.lstrip("#")], separator)[0]
+
+
+def _names_columns(comment: list[str], row: list[str], rows: list[list[str]]) -> bool:
+    """Whether a comment is the header of the rows below it: as many names, all different, above a row of numbers.
+
+    Where all is text, any row could be the header; the comment then is, if it names every column and is no sentence,
+    which has blanks after its commas.
+    """
+    cells = [cell.strip() for cell in comment]
+    names = [cell for cell in cells if cell]
+    if len(cells) != len(row) or len(set(names)) < len(names):
+        return False
     below = [_numbers(column) for column in zip(*rows, strict=False)]
-    return any(below) and all(_is_number(cell) for cell, numbers in zip(cells, below, strict=False) if numbers)
+    if any(below):
+        return all(_is_number(cell) for cell, numbers in zip(row, below, strict=False) if numbers)
+    return len(names) == len(cells) > 1 and cells[1:] == comment[1:]
+
+
+def _whole(rows: list[list[str]]) -> bool:
+    """Whether there is nothing but whole numbers behind the names of the rows."""
+    cells = [cell.strip() for row in rows for cell in row[1:]]
+    return all(cell in MISSING or re.fullmatch(r"[-+]?\d+", cell) for cell in cells)
 
 
 def _numbers(cells: Iterable[str]) -> bool:

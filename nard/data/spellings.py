@@ -92,8 +92,12 @@ def _first_of_each(names: list[str], wanted: Mapping[str, str]) -> list[str]:
 
 def _translated(names: list[str], members: Collection[str], path: Path) -> list[str]:
     """Names replaced by the symbols of a file: its column that holds them, and the one that names most members."""
-    table = read_frame(path).astype("string").apply(lambda column: column.str.strip().str.removesuffix(".0"))
+    table = read_frame(path)
     known = {unversioned(name) for name in names}
+    if known.intersection(map(unversioned, table.columns)):
+        # What was read as the header is the first row of a file without one.
+        table = pd.DataFrame([list(table.columns), *table.to_numpy(dtype=object).tolist()])
+    table = table.astype("string").apply(lambda column: column.str.strip().str.removesuffix(".0"))
     hits = [sum(unversioned(name) in known for name in column.dropna()) for _, column in table.items()]
     source = max(range(len(hits)), key=hits.__getitem__)
     if not hits[source] or table.shape[1] < 2:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from nard.data.h5 import is_hdf5, read_h5, split_part
-from nard.data.names import antibody_key, barcode, gene_key, is_barcode, is_identifier
+from nard.data.names import antibody_key, barcode, gene_key, gene_name, is_barcode, is_identifier
 from nard.data.sheets import MISSING, Sheet, as_number, cell_reader, is_date, no_rows, read_sheet
 from nard.data.unpacking import file_error, read_bytes, require_file, some, stem
 from nard.errors import DataError
@@ -67,15 +67,16 @@ class Table:
         Everything that was left out or changed while reading, as codes with numbers and names (:mod:`nard.data.words`).
     cancers : Series or None
         Cancer of each sample, where the file tells.
-    own_names : bool
-        Whether features are named as somebody liked, not by one of the sources whose spellings are known.
+    own_names : bool or None
+        Whether features are named as somebody liked, not by one of the sources whose spellings are known. None: it has
+        the corner and the samples of such a source, which a user's own table may have, too.
     """
 
     values: pd.DataFrame
     layout: str
     notes: tuple[dict, ...]
     cancers: pd.Series | None = None
-    own_names: bool = False
+    own_names: bool | None = False
 
 
 def read_table(
@@ -271,7 +272,7 @@ def _measurements(sheet: Sheet, layout: _Layout, orientation="auto", known_sampl
     kind = "Xena matrix" if xena else "plain table"
     label = layout.label or f"{kind} ({'samples × features' if in_rows else 'features × samples'})"
     notes += _formulas([*table.index, *table.columns])
-    return Table(table, label, tuple(notes), cancers, own_names=layout.label is None and not xena)
+    return Table(table, label, tuple(notes), cancers, own_names=None if xena else layout.label is None)
 
 
 def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
@@ -281,13 +282,19 @@ def _of_a_source(samples: list[str], features: np.ndarray) -> bool:
 
 
 def _symbols(features: list[str], layout: _Layout, notes: list[dict]) -> tuple[np.ndarray, np.ndarray]:
-    """Names of the features, ``TP53|7157`` without its number, and which of them are no names."""
+    """Names of the features, ``TP53|7157`` without its number, and which of them are no names.
+
+    Firehose has some symbols twice; anywhere else a number that tells features apart is part of their names.
+    """
     unnamed = set(layout.unnamed)
     genes = layout.label is None or layout.second_header
     if genes and all(re.fullmatch(r"[^|]+\|\d+", feature) for feature in features):
-        features = [feature.split("|")[0].strip() for feature in features]
-        unnamed.add("?")
-        notes.append({"code": "symbols"})
+        symbols = list(map(gene_name, features))
+        named = [symbol for symbol in symbols if symbol != "?"]
+        if layout.second_header or len(set(named)) == len(named):
+            features = symbols
+            unnamed.add("?")
+            notes.append({"code": "symbols"})
     return np.array(features, dtype=object), np.array([feature in unnamed for feature in features], dtype=bool)
 
 

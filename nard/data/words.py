@@ -40,6 +40,7 @@ _WORDS = {
     "utf-16": "the text is encoded as UTF-16",
     "latin-1": "the text is not UTF-8 and was read as Latin-1: names with accents may look odd",
     "commented header": "line {line} was taken as the header, although it begins with #",
+    "numbered columns": "columns are named by numbers, such as {names}: is line {line} really a header?",
     "one sheet": "of the sheets of the workbook {sheet!r} was taken, not {others} ({file}#NAME takes another)",
     "comments": "{count} comment line(s) skipped",
     "short header": "the header has one cell less than the rows, whose first cells were taken as their names",

@@ -95,7 +95,8 @@ def fitted(method: str, X, Y, seed: int, lam: float | str = 0.1, **fixed):
     from nard.baselines.hsghs import ImproperPosterior
 
     if not METHODS[method].minimises_j and "standardize" in METHODS[method].arguments:
-        # As published: such priors presume residual variances near one, and those of the experiments are.
+        # As published, on the data as they are: the priors presume residual variances near one, and those of the
+        # experiments are.
         fixed = {"standardize": False, **fixed}
     model = make_model(method, {**_FIT, "lam": lam}, seed, **fixed)
     with warnings.catch_warnings():

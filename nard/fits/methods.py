@@ -87,7 +87,7 @@ SKLEARN = Publication(
     2011,
     "Scikit-learn: machine learning in Python. Journal of Machine Learning Research 12, 2825–2830.",
 )
-# For priors with a scale of their own: findings must not depend on the units of a table.
+# For priors and penalties with a scale of their own: findings must not depend on the units of a table.
 _SCALED = {"standardize": True}
 # On the paths of CAPME and of the multi-task lasso.
 _VALUES = 30
@@ -115,6 +115,7 @@ _ALL = (
         lambda n, d, m, folds: 8 * d * d + 20 * d * m + 20 * m * m + 3 * n * (d + m),
         "#332288",
         "v",
+        arguments=_SCALED,
         tuned={"lam1": "lam1_", "lam2": "lam2_"},
     ),
     Method(
@@ -133,6 +134,7 @@ _ALL = (
         lambda n, d, m, folds: 5 * d * d + 8 * (_VALUES if folds else 1) * max(d, m) * m + (folds + 3) * n * (d + m),
         "#E69F00",
         "P",
+        arguments=_SCALED,
         tuned={"lam": "lam_", "tau": "tau_"},
     ),
     Method(
@@ -161,7 +163,7 @@ _ALL = (
         lambda n, d, m, folds: m * min(n, d) ** 2 + 10 * d * d + 3 * n * (d + m) + 6 * d * m,
         "#882255",
         "p",
-        arguments={"regression": "ard"},
+        arguments={"regression": "ard", **_SCALED},
     ),
     Method(
         "multitask_lasso",
@@ -172,7 +174,7 @@ _ALL = (
         lambda n, d, m, folds: 2 * _VALUES * d * m + 4 * d * d + 6 * n * (d + m) + 10 * m * m,
         "#999933",
         "h",
-        arguments={"regression": "multitask_lasso"},
+        arguments={"regression": "multitask_lasso", **_SCALED},
     ),
     Method(
         "jrns",

@@ -10,12 +10,12 @@ import pandas as pd
 from nard.data.antibodies import read_antibodies
 from nard.data.cleaning import shape_facts
 from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
+from nard.data.copies import copy_facts, dependent_outputs, still_dependent
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
 from nard.data.words import dropped_lines, told, with_words
 from nard.errors import DataError
 from nard.fits.memory import MemoryLimit, memory_limit, too_large
-from nard.inputs import dependent_columns
 from nard.project.config import cohort_files, cohort_settings, load_config, methods_of
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "check_row",
     "check_table",
     "checked_cohort",
-    "copies",
     "prepare_cohort",
     "printed",
 ]
@@ -32,7 +31,6 @@ __all__ = [
 _OUTLYING = 10.0  # kurtosis above which a feature is called outlying
 _TALL = 0.05  # share of the features of a side that is worth a word
 _FEW = 0.25  # share of them below which what is left is told beside what there was
-_MOST_COPIES = 3
 # Notes of the preparation that ask the user for something.
 _ASKING = {"alike samples", "date columns", "dates", "identifiers", "same table", "skewed", "swapped"}
 
@@ -76,16 +74,6 @@ def checked_cohort(
         "advice": [*asking, *_advice(prepared, settings)],
     }
     return prepared, account | {key: with_words(account[key]) for key in ("dropped", "notes", "advice")}
-
-
-def copies(Y: pd.DataFrame) -> Iterator[dict]:
-    """The first outputs that follow from others, as facts; Y has no missing values and no constant column."""
-    for column, others in dependent_columns(Y.to_numpy())[:_MOST_COPIES]:
-        one, names = Y.columns[column], [str(Y.columns[other]) for other in others]
-        if len(names) == 1:
-            yield {"code": "copies", "one": names[0], "other": one}
-        else:
-            yield {"code": "combination", "one": one, "names": names}
 
 
 def check_config(path: str) -> tuple[list[dict], list[str], list[str]]:
@@ -184,4 +172,4 @@ def _advice(prepared: Prepared, settings: Mapping) -> Iterator[dict]:
             heavy = values.columns[values.kurt().to_numpy() > _OUTLYING]
             if len(heavy) > _TALL * values.shape[1]:
                 yield {"code": "heavy tails", "side": side, "count": len(heavy), "names": list(heavy[:3])}
-    yield from copies(prepared.Y)
+    yield from copy_facts({**still_dependent(prepared.dependent, prepared.Y), **dependent_outputs(prepared.Y)})

@@ -8,6 +8,7 @@ import numpy as np
 
 from nard.data.cleaning import looks_raw, shape_facts
 from nard.data.cohort import read_omics
+from nard.data.copies import copy_facts, dependent_outputs
 from nard.data.covariates import read_covariates
 from nard.data.ledger import Ledger
 from nard.data.names import antibody_key, gene_key
@@ -17,7 +18,7 @@ from nard.data.sheets import is_date
 from nard.data.tables import Table
 from nard.data.words import with_words, words
 from nard.errors import DataError
-from nard.project.check import copies
+from nard.inputs import check_magnitudes
 
 __all__ = ["described", "in_words", "look_at_covariates", "look_at_pair", "measured"]
 
@@ -29,9 +30,11 @@ def look_at_pair(
 ) -> tuple[dict, list[str]]:
     """What is in two tables, as plain values, and the samples they share.
 
-    :class:`DataError` if they cannot be read or share none.
+    :class:`DataError` if they cannot be read, share none, or hold values that cannot be computed with.
     """
     tables = read_omics(inputs, outputs, orientation, pathways, gene_names)
+    for file, table in zip((inputs, outputs), tables, strict=True):
+        check_magnitudes(table.values.to_numpy(), list(map(str, table.values.columns)), file)
     ledger = Ledger()
     X, Y = same_samples(tables[0].values, tables[1].values, (inputs, outputs), ledger)
     members = {"inputs": (pathways.genes, gene_key), "outputs": (pathways.proteins, antibody_key)}
@@ -39,9 +42,7 @@ def look_at_pair(
         side: {"file": file, **_look_at(table, side, *members[side])}
         for side, file, table in zip(("inputs", "outputs"), (inputs, outputs), tables, strict=True)
     }
-    # A copy lacks the values that the original lacks.
-    Y = Y.loc[:, Y.nunique() > 1]
-    advice = with_words(list(copies(Y.fillna(Y.median()))))
+    advice = with_words(copy_facts(dependent_outputs(Y)))
     return {**found, "samples": len(X), "matching": with_words(ledger.notes), "advice": advice}, list(X.index)
 
 

@@ -53,6 +53,30 @@ def test_what_the_pathways_leave_out_is_told(tmp_path):
         assert facts == expected
 
 
+@pytest.mark.parametrize("outliers", ["winsorise", "none", "rank_normal"])
+@pytest.mark.parametrize("impute", ["none", "median", "knn"])
+def test_copies_are_told_whatever_becomes_of_the_values(outliers, impute, tmp_path):
+    """Where a value is filled in, and in normal scores, they are none any more."""
+    rng = np.random.default_rng(0)
+    mrna, rppa = raw_tables(n=80)
+    rppa = rppa.iloc[:4]
+    mean = (rppa.iloc[0] + 2 * rppa.iloc[1]) / 3
+    rppa = pd.concat([rppa, pd.DataFrame([mean, 7 - 2 * rppa.iloc[2]], ["MEAN", "COPY"], rppa.columns)])
+    if impute != "none":
+        rppa = rppa.mask(rng.random(rppa.shape) < 0.08)
+    # Nothing but an outlier in common.
+    shared = pd.DataFrame(rng.standard_normal((2, 80)), ["ONE", "OTHER"], rppa.columns)
+    shared.iloc[:, 3] = 1e4 if outliers != "none" else 0
+    files = write(mrna, tmp_path / "x.tsv"), write(pd.concat([rppa, shared]).rename_axis("sample"), tmp_path / "y.tsv")
+    options = {"proteins": "all", "outliers": outliers, "impute": impute}
+    _, account = checked_cohort("TEST", *settings_of(*files, preprocessing=options), PATHWAYS)
+    facts = [fact for fact in account["advice"] if fact["code"] in ("copies", "combination")]
+    assert [(fact["code"], fact.get("one"), fact.get("names", fact.get("other"))) for fact in facts] == [
+        ("combination", "MEAN", list(rppa.index[:2])),
+        ("copies", rppa.index[2], "COPY"),
+    ]
+
+
 @pytest.mark.slow
 def test_cancers_are_taken_at_once_and_their_z_scores_become_normal_scores(real_data, tmp_path):
     """Those of READ, COAD and LUSC are linear, those of UCEC logarithms, and KIRC has counts."""

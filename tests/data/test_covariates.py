@@ -59,6 +59,12 @@ def test_missing_values_of_clinical_tables(tmp_path, missing):
     assert set(found["sex"].dropna()) == {"FEMALE", "MALE"}
 
 
+def test_covariates_of_text_below_a_header_that_begins_with_a_hash(tmp_path):
+    found, _ = read_covariates(write(clinical()[["sex"]].rename_axis("#IID"), tmp_path / "c.tsv"), SAMPLES)
+    assert set(found.index) == set(PATIENTS)
+    assert list(found) == ["sex"]
+
+
 def test_samples_that_nothing_names(tmp_path):
     path = write(clinical().set_axis([f"u{i}" for i in range(30)]).rename_axis("id"), tmp_path / "c.tsv")
     with pytest.raises(DataError, match=r"(?s)c.tsv: no column, and not the header.*'u0'.*'TCGA-AB-1000-01'.*to fix"):

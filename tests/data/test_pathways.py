@@ -120,6 +120,8 @@ def test_own_pathways(tmp_path):
     assert pathways.of_gene["AKT1"] == ["A", "B"]
     with pytest.raises(DataError, match=r"(?s)no column 'pathway'.*found: 'gene', 'note', 'protein'"):
         read_pathways(write(table.drop(columns="pathway"), tmp_path / "none.tsv", index=False))
+    commented = table.rename(columns={"gene": "#gene"})
+    assert read_pathways(write(commented, tmp_path / "commented.tsv", index=False)).table.equals(pathways.table)
 
 
 @pytest.mark.parametrize("missing", ["", "NA"])

@@ -557,6 +557,36 @@ def test_names_of_somebodys_own_are_joined_only_to_be_found(wanted, names, found
     assert spelt(own, wanted, antibody_key) == (names, found)
 
 
+LINEAGES = ["k__B|p__A|s__unc", "k__B|p__C|s__unc", "k__B|p__D|s__unc"]
+
+
+@pytest.mark.parametrize(
+    ("names", "own"),
+    [(["IL-1", "IL1", "il1"], True), (LINEAGES, True), (["Bcl-2-R-V", "BCL2", "Bak"], True), (["Bak-R-V"], False)],
+)
+def test_names_like_those_of_a_source_are_joined_if_nothing_is_lost(names, own):
+    values = drawn(5, names)
+    keys = list(map(antibody_key, names))
+    assert spelt(Table(values, "", (), own_names=None), None, antibody_key) == (names if own else keys, None)
+    # The same values, or each with values where the other has none.
+    values[:] = values.iloc[:, :1]
+    assert spelt(Table(values, "", (), own_names=None), None, antibody_key) == (keys, None)
+    values = drawn(5, names).where(np.arange(5)[:, None] % len(names) == np.arange(len(names)))
+    assert spelt(Table(values, "", (), own_names=None), None, antibody_key) == (keys, None)
+
+
+def test_a_table_that_looks_like_xenas_keeps_what_differs(tmp_path):
+    genes, proteins = ["chr1|12", "chr1|34", "TP53|7157"], ["IL-1", "IL1", "il1"]
+    files = [
+        write(drawn(60, names, seed).set_axis(barcodes(60)).T, tmp_path / f"{seed}.tsv", index_label="sample")
+        for seed, names in enumerate((genes, proteins))
+    ]
+    settings, files = settings_of(*files, preprocessing={"genes": "all", "proteins": "all"})
+    prepared = prepare_cohort(settings, files, read_pathways())
+    assert (list(prepared.X), list(prepared.Y)) == (genes, proteins)
+    assert not prepared.ledger.dropped
+
+
 def test_names_of_a_source_are_joined():
     table = Table(drawn(5, ["Bcl-2-R-V", "BCL2", "Bak"]), "", ())
     assert spelt(table, None, antibody_key) == (["BCL2", "BCL2", "BAK"], None)

@@ -102,6 +102,24 @@ def test_numbers_are_translated_by_a_file(tmp_path):
     assert found_in(["7157", "1956", "9"], gene_names=path)[0] == ["TP53", "EGFR", "9"]
 
 
+@pytest.mark.parametrize(
+    "text", ["#id\tsymbol\n7157\tTP53\nE2\tEGFR\n", "7157\tTP53\nE2\tEGFR\n", "TP53\t7157\nEGFR\tE2\n"]
+)
+def test_the_first_row_of_a_file_of_names_is_in_use(tmp_path, text):
+    """Behind a header that begins with #, and without any."""
+    path = tmp_path / "names.tsv"
+    path.write_text(text)
+    names, notes = found_in(["7157", "E2", "9"], gene_names=path)
+    assert names == ["TP53", "EGFR", "9"]
+    assert notes["gene names"]["count"] == 2
+
+
+def test_a_file_of_numbers_and_names_without_a_header(tmp_path):
+    path = tmp_path / "names.tsv"
+    path.write_text("7157\tTP53\n1956\tEGFR\n\tAKT1\n")
+    assert found_in(["7157", "1956", "9"], gene_names=path)[0] == ["TP53", "EGFR", "9"]
+
+
 def test_a_file_of_names_that_names_nothing_is_an_error(tmp_path):
     path = tmp_path / "names.tsv"
     path.write_text("a\tb\n1\t2\n")
