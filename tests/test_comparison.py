@@ -452,8 +452,9 @@ def test_simulated_data_are_always_called_so():
 def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
     ages = {"column": "age", "lowest": 20.0, "median": 42.5, "highest": 79.0, "adjusted": adjusted}
     nodes = pd.DataFrame({"id": ["APS1", "B"], "label": ["A_pS1", "B"], "pathways": ["x", "x"]})
-    edges = pd.DataFrame({"source": ["APS1"], "target": ["B"], "partial_correlation": [0.3], "selected": [True]})
-    associations = pd.DataFrame({"feature": ["G"], "target": ["APS1"], "weight": [0.5], "selected": [True]})
+    sure = {"pvalue": [0.0], "qvalue": [0.0], "selected": [True]}
+    edges = pd.DataFrame({"source": ["APS1"], "target": ["B"], "partial_correlation": [0.3], **sure})
+    associations = pd.DataFrame({"feature": ["G"], "target": ["APS1"], "weight": [0.5], **sure})
     fit = {
         "fdr": 0.05,
         "diagnostics": {},
@@ -466,7 +467,7 @@ def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
     assert ("only because both go with age" in text) != adjusted
     assert "G → A_pS1 (+0.50)" in text
     assert "A_pS1 – B (+0.30)" in text
-    assert "within a block 100.0%" in text
+    assert "Connected are 100.0% of the pairs within a block." in text
 
 
 @pytest.mark.parametrize("n_found", [0, 1, 5])
@@ -476,6 +477,8 @@ def test_paragraph_of_a_cohort(n_found):
             "feature": [f"G{i}" for i in range(6)],
             "target": [f"P{i}" for i in range(6)],
             "weight": [-0.5] * 6,
+            "pvalue": np.arange(6) / 1000,
+            "qvalue": np.arange(6) / 100,
             "selected": np.arange(6) < n_found,
         }
     )
@@ -490,7 +493,12 @@ def test_paragraph_of_a_cohort(n_found):
     text = cohort_paragraph(summary(simulated=True), fit, held_out_r2, associations, edges, nodes)
     assert "338 simulated samples with 73 genes and 76 proteins" in text
     assert "false discovery rate of 5%" in text
-    assert f"{n_found} of the genes have associations with proteins, {n_found} in all, and {n_found} pairs" in text
+    findings = {
+        0: "none of the genes has an association with any of the proteins, and no pairs of proteins stay",
+        1: "1 of the genes has associations with proteins, 1 in all, and 1 pair of proteins stays",
+        5: "5 of the genes have associations with proteins, 5 in all, and 5 pairs of proteins stay",
+    }
+    assert f"{findings[n_found]} connected" in text
     another = "The test of each as a whole, over all proteins at once, is another one: it selects 0."
     assert (another in text) == (n_found > 0)
     assert ("G0 → P0 (−0.50)" in text) == (n_found > 0)
@@ -498,7 +506,7 @@ def test_paragraph_of_a_cohort(n_found):
     assert "G3" not in text
     assert ("has not converged" in text) == (n_found == 1)
     assert ("12.3%" in text) == (n_found > 0)
-    shares = {1: "33.3% are connected, of those between two pathways 0.0%", 5: "100.0%", 0: ""}
-    assert shares[n_found] in text
-    assert ("between two pathways 66.7%" in text) == (n_found == 5)
+    shares = {0: "", 1: ("33.3%", "0.0%"), 5: ("100.0%", "66.7%")}
+    connected = "Connected are {} of the pairs within a pathway and {} of the pairs between two pathways."
+    assert (connected.format(*shares[n_found]) in text) if n_found else "Connected are" not in text
     assert "-" not in text
