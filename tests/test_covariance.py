@@ -1,5 +1,6 @@
 """The graphical lasso: optimality, agreement with scikit-learn, exact special cases, errors."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from nard import graphical_lasso
 from nard.covariance import glasso, glasso_objective, newton
 from nard.covariance.newton import newton_ascent
 from nard.covariance.screening import feasible_start
-from nard.simulate import make_precision
+from nard.simulate import draw_residuals, make_precision
 
 
 def sample_covariance(m, n, seed, edge_probability=0.2):
@@ -284,3 +285,94 @@ def test_restart_with_variables_that_were_connected():
     assert alone.any()
     np.testing.assert_array_equal(result.precision[alone], np.diag(1 / np.diag(S))[alone])
     np.testing.assert_array_equal(result.precision, result.precision.T)
+
+
+def grouped_residuals(n, sizes, seed=0):
+    """Samples of variables in unconnected groups, in random order and units."""
+    rng = np.random.default_rng(seed)
+    parts = [draw_residuals(make_precision(size, 0.5, rng), n, rng) for size in sizes]
+    R = np.hstack(parts)
+    return (R - R.mean(axis=0))[:, rng.permutation(R.shape[1])]
+
+
+def as_dense(result):
+    return result.precision.toarray(), result.dual.toarray(), result.covariance.toarray()
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.25, 0.4, 2.0])
+@pytest.mark.parametrize("block", [7, 1024])
+def test_residuals_give_what_their_covariance_gives(lam, block, monkeypatch):
+    monkeypatch.setattr("nard.covariance.residuals._BLOCK", block)
+    R = grouped_residuals(60, [1, 1, 2, 5, 8, 13])
+    S = R.T @ R / len(R)
+    found, wanted = graphical_lasso(residuals=R, lam=lam, tol=1e-10), graphical_lasso(S, lam, tol=1e-10)
+    precision, dual, covariance = as_dense(found)
+    np.testing.assert_allclose(precision, wanted.precision, atol=1e-6)
+    np.testing.assert_allclose(dual, wanted.dual, atol=1e-6)
+    np.testing.assert_allclose(covariance, wanted.covariance, atol=1e-6)
+    assert found.objective == pytest.approx(wanted.objective, abs=1e-7)
+    assert found.logdet == pytest.approx(wanted.logdet, abs=1e-6)
+    assert found.converged
+    assert 0 <= found.duality_gap <= 1e-10 * R.shape[1]
+
+
+def test_residuals_of_any_type_and_place(tmp_path):
+    R = grouped_residuals(40, [3] * 5).astype(np.float32)
+    on_disk = np.memmap(tmp_path / "r", dtype=np.float32, mode="w+", shape=R.shape)
+    on_disk[:] = R
+    wanted = graphical_lasso(residuals=R.astype(float), lam=0.2).precision.toarray()
+    for given in (R, on_disk):
+        np.testing.assert_array_equal(graphical_lasso(residuals=given, lam=0.2).precision.toarray(), wanted)
+
+
+def test_residuals_in_another_order_have_the_same_solution():
+    R = grouped_residuals(50, [4] * 6)
+    order = np.random.default_rng(1).permutation(R.shape[1])
+    one, other = (graphical_lasso(residuals=A, lam=0.3, tol=1e-10).precision.toarray() for A in (R, R[:, order]))
+    np.testing.assert_allclose(other, one[np.ix_(order, order)], atol=1e-7)
+
+
+def test_residuals_start_from_an_earlier_result():
+    R = grouped_residuals(80, [10] * 6)
+    S = R.T @ R / len(R)
+    first = graphical_lasso(residuals=R, lam=0.2, tol=1e-8)
+    assert graphical_lasso(residuals=R, lam=0.2, tol=1e-7, init=first).n_iter == 0
+    # A larger penalty parts components, a smaller one joins them.
+    for lam in (0.1, 0.3):
+        wanted = graphical_lasso(S, lam, tol=1e-10).objective
+        for init in (first, graphical_lasso(S, 0.2)):
+            assert graphical_lasso(residuals=R, lam=lam, tol=1e-9, init=init).objective == pytest.approx(wanted)
+    assert graphical_lasso(S, 0.2, init=first, tol=1e-7).n_iter == 0
+
+
+def test_residuals_of_many_variables_take_little_memory():
+    """Less than a quarter of one m×m matrix of doubles, most of it for a block of S."""
+    m, rng = 6000, np.random.default_rng(0)
+    R = rng.standard_normal((100, m))
+    R[:, 1::2] += R[:, ::2]
+    graphical_lasso(residuals=R[:, :10], lam=0.9)  # compiles
+    tracemalloc.start()
+    found = graphical_lasso(residuals=R, lam=0.9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.precision.nnz > 1.5 * m
+    assert peak < 8 * m * m / 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lam": 0.1}, "a covariance S or residuals=R"),
+        ({"S": np.eye(2), "residuals": np.eye(2), "lam": 0.1}, "one of both"),
+        ({"residuals": np.eye(2)}, "a penalty lam"),
+        ({"residuals": np.ones(3), "lam": 0.1}, "samples × variables, found shape"),
+        ({"residuals": np.eye(3), "lam": 0.0}, "a positive number where residuals are given, found 0.0"),
+        ({"residuals": np.eye(3), "lam": np.eye(3)}, "a positive number"),
+        ({"residuals": np.array([[1.0, np.nan], [1.0, 2.0]]), "lam": 0.1}, "infinite values, in variables 1"),
+        ({"residuals": np.eye(9)[:3], "lam": 0.1}, "zero in variables 3, 4, 5, 6, 7 and 1 more: drop them"),
+        ({"residuals": np.eye(3), "lam": 0.1, "init": graphical_lasso(np.eye(2), 0.1)}, "result for 2 variables"),
+    ],
+)
+def test_errors_of_residuals_say_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        graphical_lasso(**arguments)

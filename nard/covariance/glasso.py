@@ -8,6 +8,9 @@ For an empirical covariance S and penalties L (zero on the diagonal) it solves
 on the scale of correlations. Variables that share no edge in the graph |S_ij| > L_ij share none in the solution either
 (exact screening), so every connected component is solved alone: by block coordinate ascent on the dual
 (:mod:`nard.covariance.columns`), or where that is too slow by Newton's method (:mod:`nard.covariance.newton`).
+
+Residuals R (N×m) may be given in place of S = RᵀR/N: then nothing of size m×m is formed but sparse results, and of S
+only the blocks of the components.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from nard.covariance.allocation import matrices
 from nard.covariance.columns import (
@@ -32,6 +36,7 @@ from nard.covariance.columns import (
 )
 from nard.covariance.gaussian import inverse_spd, log_determinant
 from nard.covariance.newton import newton_ascent
+from nard.covariance.residuals import block_covariance, residual_groups, residual_variances
 from nard.covariance.screening import (
     components,
     feasible_start,
@@ -55,6 +60,8 @@ _SPARSE = 0.1
 _NEAR = 0.5
 # Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
 _ASYMMETRY = 1e-8
+# Variables that a message names.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ class GraphicalLassoResult:
 
     Attributes
     ----------
-    precision : ndarray of shape (m, m)
-        The sparse precision Ω.
+    precision : ndarray or sparse array of shape (m, m)
+        The sparse precision Ω; a sparse array if residuals were given. ``covariance`` and ``dual`` are then, too.
     covariance : ndarray of shape (m, m)
         Its inverse, computed when asked for.
     dual : ndarray of shape (m, m)
@@ -82,8 +89,8 @@ class GraphicalLassoResult:
         Whether the gap fell below ``tol * m``.
     """
 
-    precision: np.ndarray
-    dual: np.ndarray
+    precision: np.ndarray | sparse.csr_array
+    dual: np.ndarray | sparse.csr_array
     logdet: float
     objective: float
     duality_gap: float
@@ -91,8 +98,12 @@ class GraphicalLassoResult:
     converged: bool
 
     @cached_property
-    def covariance(self) -> np.ndarray:
-        return inverse_spd(self.precision)
+    def covariance(self) -> np.ndarray | sparse.csr_array:
+        if not sparse.issparse(self.precision):
+            return inverse_spd(self.precision)
+        labels = sparse.csgraph.connected_components(self.precision, directed=False)[1]
+        groups = [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
+        return _assembled((group, inverse_spd(_block(self.precision, group))) for group in groups)
 
 
 def glasso_objective(S: np.ndarray, L: np.ndarray, omega: np.ndarray) -> float:
@@ -208,7 +219,7 @@ def _solve_component(S, L, start, tol, max_iter) -> tuple[_Certificate, int]:
     return certificate, steps
 
 
-def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLassoResult:
+def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, max_iter=100) -> GraphicalLassoResult:
     """Sparse inverse covariance under an L1 penalty on the off-diagonal entries.
 
     Minimises −ln|Ω| + Tr(SΩ) + Σ_{i≠j} λ_ij |ω_ij|.
@@ -218,7 +229,11 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     S : array-like of shape (m, m)
         Empirical covariance: symmetric, with a positive diagonal. It may be singular when ``lam`` is positive.
     lam : float or array-like of shape (m, m)
-        Penalty, or a symmetric matrix of penalties whose diagonal is ignored.
+        Penalty, or a symmetric matrix of penalties whose diagonal is ignored; a positive number with ``residuals``.
+    residuals : array of shape (n_samples, m), optional
+        R in place of S = RᵀR/n_samples: centre its columns first, if need be. It may be of any type of numbers and lie
+        in a file (``numpy.memmap``). Where λ leaves many small components, thousands of variables take little memory:
+        of S only the blocks of the components are formed, and the results are sparse arrays.
     init : GraphicalLassoResult, optional
         An earlier result to start from, for instance at a nearby ``lam``.
     tol : float, default=1e-4
@@ -244,9 +259,15 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     >>> result.duality_gap < 1e-4
     True
     """
+    if lam is None or (S is None) == (residuals is None):
+        raise ValueError("graphical_lasso takes a covariance S or residuals=R, one of both, and a penalty lam.")
+    if residuals is not None:
+        return _from_residuals(residuals, lam, init, tol, max_iter)
     S, penalty, variances = _checked(S, lam)
     if init is not None and init.precision.shape != S.shape:
-        raise ValueError(f"init is a result for {len(init.precision)} variables, but S has {len(S)}.")
+        raise ValueError(f"init is a result for {init.precision.shape[0]} variables, but S has {len(S)}.")
+    if init is not None and sparse.issparse(init.precision):
+        init = _part(init, np.arange(len(S)))
     m = len(S)
     scale = np.sqrt(variances)
     log_units = 2.0 * float(np.log(scale).sum())
@@ -297,6 +318,59 @@ def graphical_lasso(S, lam, *, init=None, tol=1e-4, max_iter=100) -> GraphicalLa
     return GraphicalLassoResult(omega, W, logdet, objective, float(gap), steps, converged)
 
 
+def _from_residuals(R, lam, init, tol, max_iter) -> GraphicalLassoResult:
+    """Every component of |S_ij| > λ alone, each from its block of S."""
+    variances = _checked_residuals(R, lam)
+    if init is not None and init.precision.shape != (len(variances), len(variances)):
+        raise ValueError(f"init is a result for {init.precision.shape[0]} variables, but there are {len(variances)}.")
+    groups = residual_groups(R, float(lam))
+    alone = np.concatenate([np.zeros(0, dtype=int), *(group for group in groups if len(group) == 1)])
+    omegas, duals, solved = [], [], []
+    for group in groups:
+        if len(group) == 1:
+            continue
+        start = None if init is None else _part(init, group)
+        found = graphical_lasso(block_covariance(R, group), lam, init=start, tol=tol, max_iter=max_iter)
+        omegas.append((group, found.precision))
+        duals.append((group, found.dual))
+        solved.append(found)
+    log_units = float(np.log(variances[alone]).sum())
+    return GraphicalLassoResult(
+        _assembled(omegas, alone, 1.0 / variances[alone]),
+        _assembled(duals, alone, variances[alone]),
+        sum(one.logdet for one in solved) - log_units,
+        sum(one.objective for one in solved) + len(alone) + log_units,
+        float(sum(one.duality_gap for one in solved)),
+        max((one.n_iter for one in solved), default=0),
+        all(one.converged for one in solved),
+    )
+
+
+def _part(init: GraphicalLassoResult, group: np.ndarray) -> GraphicalLassoResult:
+    """An earlier result restricted to some variables, to start from."""
+    omega, dual = _block(init.precision, group), _block(init.dual, group)
+    return GraphicalLassoResult(omega, dual, log_determinant(omega), np.nan, np.nan, 0, False)
+
+
+def _block(A, group: np.ndarray) -> np.ndarray:
+    """Rows and columns of a few variables, as a matrix of its own."""
+    part = A[group][:, group]
+    return part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
+
+
+def _assembled(blocks, alone=(), values=()) -> sparse.csr_array:
+    """A sparse matrix of blocks, each with its variables, and of the diagonal entries of variables that are alone."""
+    rows, columns, entries = [np.asarray(alone, dtype=int)], [np.asarray(alone, dtype=int)], [np.asarray(values)]
+    for group, block in blocks:
+        i, j = np.nonzero(block)
+        rows.append(group[i])
+        columns.append(group[j])
+        entries.append(block[i, j])
+    i, j = np.concatenate(rows), np.concatenate(columns)
+    m = int(i.max(initial=-1)) + 1
+    return sparse.csr_array((np.concatenate(entries), (i, j)), shape=(m, m))
+
+
 def _restart(S, penalty, init, alone) -> tuple[GraphicalLassoResult, float]:
     """The earlier Ω as a solution of this problem, with a W inside its box, and ln|W| or a lower bound of it.
 
@@ -318,6 +392,27 @@ def _restart(S, penalty, init, alone) -> tuple[GraphicalLassoResult, float]:
     objective = linear_terms(S, penalty, omega) - logdet
     gap = max(objective - logdet_W - len(S), 0.0)
     return GraphicalLassoResult(omega, W, logdet, objective, gap, 0, True), logdet_W
+
+
+def _checked_residuals(R, lam) -> np.ndarray:
+    """The variances S_ii of checked arguments."""
+    if np.ndim(R) != 2 or not len(R):
+        raise ValueError(f"residuals must be a matrix, samples × variables, found shape {np.shape(R)}.")
+    if np.ndim(lam) or not 0 < float(lam) < np.inf:
+        raise ValueError(f"lam must be a positive number where residuals are given, found {lam!r}.")
+    variances = residual_variances(R)
+    if not np.isfinite(variances).all():
+        bad = np.flatnonzero(~np.isfinite(variances))
+        raise ValueError(f"residuals have missing or infinite values, in variables {_first(bad)}.")
+    if not variances.all():
+        raise ValueError(f"residuals are zero in variables {_first(np.flatnonzero(variances == 0))}: drop them.")
+    return variances
+
+
+def _first(index: np.ndarray) -> str:
+    """A few numbers for a message."""
+    more = f" and {len(index) - _SHOWN} more" if len(index) > _SHOWN else ""
+    return ", ".join(map(str, index[:_SHOWN])) + more
 
 
 def _checked(S, lam) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
