@@ -200,7 +200,10 @@ OF_KEYS = [
     (
         "seed",
         2,
-        jobs("simulate_omics", ["SIM"]) | jobs("simulate_aging", ["OLD"]) | jobs("fit", EVERYTHING_ELSE, METHODS),
+        jobs("simulate_omics", ["SIM"])
+        | jobs("simulate_aging", ["OLD"])
+        | jobs("fit", EVERYTHING_ELSE, METHODS)
+        | jobs("floors", EVERYTHING_ELSE),
     ),
     ("fit.lam", 0.2, jobs("fit", [*OMICS, *AGING], ["sequential"])),
     ("fit.hidden", 0, jobs("fit", [*OMICS, *AGING], ["sequential"])),
