@@ -170,6 +170,10 @@ def test_files_of_a_cohort():
     assert cohort_files(found["B"]) == {"inputs": "mrna.tsv", "outputs": "rppa.tsv", "covariates": "c.tsv"}
     aging = {"source": "files", "kind": "aging", "table": "t.csv", "macro": {"M": ["a"]}, "molecular": {"L": ["b"]}}
     assert cohort_files(validated({"cohorts": {"A": aging}})["cohorts"]["A"]) == {"table": "t.csv"}
+    others = {"BRCA": {"source": "xena", "covariates": "c.tsv"}, "B": {"source": "simulated", "covariates": "c.tsv"}}
+    found = validated({"cohorts": others})["cohorts"]
+    # What is downloaded or simulated is no file of the user's.
+    assert [cohort_files(found[name]) for name in others] == [{"covariates": "c.tsv"}, {}]
 
 
 # The files that come with the workflow

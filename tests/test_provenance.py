@@ -1,5 +1,6 @@
-"""The code and the packages that a result is made by."""
+"""The code and the packages that a result is made by, and what is in the files that it is made from."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 
 from nard.fits.methods import METHODS
 from nard.project import provenance
-from nard.project.provenance import made_by
+from nard.project.provenance import content_of, made_by
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "scripts"
@@ -116,3 +117,43 @@ def test_every_rule_has_it():
             # A download is what it is, and the paper's runs have records of their own.
             if "script:" in rule and not rule.startswith(("download", "paper_runs")):
                 assert "made_by=made_by(" in rule, rule
+
+
+def test_of_a_file_its_content_counts_and_not_its_time(tmp_path):
+    file, other, link = (tmp_path / name for name in ("a.tsv", "b.tsv", "link.tsv"))
+    file.write_text("1")
+    other.write_text("2")
+    link.symlink_to(file)
+    found = content_of(file)
+    assert content_of(link) == found != content_of(other)
+    os.utime(file, (1, 1))
+    assert content_of(file) == found == content_of(shutil.copy(file, tmp_path / "copy.tsv"))
+    link.unlink()
+    link.symlink_to(other)
+    assert content_of(link) == content_of(other)
+    os.replace(other, file)
+    assert content_of(file) != found
+
+
+def test_of_a_folder_the_files_that_are_read_count_and_their_names(tmp_path):
+    folder = tmp_path / "folder"
+    for name in ("A.txt", "more/B.txt", "logs/C.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    found = {content_of(folder)}
+    shutil.copytree(folder, tmp_path / "copy")
+    (folder / "logs/C.txt").write_text("another")
+    assert {content_of(folder), content_of(tmp_path / "copy")} == found
+    (folder / "more/B.txt").write_text("another")
+    found.add(content_of(folder))
+    (folder / "A.txt").rename(folder / "D.txt")
+    found.add(content_of(folder))
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("name", ["", "absent.tsv", "pipe", "pipe/a.tsv", "a" * 1000, "a\0b", "dangling"])
+def test_what_cannot_be_read_has_no_content(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    assert content_of(name) is None

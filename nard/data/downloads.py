@@ -2,7 +2,8 @@
 
 A file arrives as ``<target>.part`` and takes the target's name once it is complete and verified: nobody reads half a
 file. ``<target>.part.json`` says which version the half belongs to, ``<target>.sha256`` which sum the first download
-had. Only one process at a time may fetch a target.
+had. Only one process at a time may fetch a target. One that outlived its run of the workflow ends when it notices the
+next run, and until then writes into a half that is no longer the one by this name.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import string
 import zlib
 from collections.abc import Callable
@@ -30,6 +32,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
 
 from nard.errors import DataError
+from nard.files import atomic, write_text
+from nard.runs import require_current
 
 __all__ = ["XENA_HUB", "Download", "fetch", "masked", "xena_url"]
 
@@ -116,6 +120,7 @@ def fetch(
     try:
         sums = _expected_sums(sidecar, sha256)
         target.parent.mkdir(parents=True, exist_ok=True)
+        _take_over(part)
         logger.info("Downloading %s", shown)
         for attempt in range(1, attempts + 1):
             try:
@@ -140,20 +145,28 @@ def fetch(
                     f"changed or was damaged. To accept the new version, {remedy}."
                 )
         size = part.stat().st_size
+        require_current()
         os.replace(part, target)
         _discard(part)
         if not sidecar.exists():
-            _beside(sidecar, ".part").write_text(f"{found}  {target.name}\n", encoding="utf-8")
-            os.replace(_beside(sidecar, ".part"), sidecar)
+            write_text(f"{found}  {target.name}\n", sidecar)
     except OSError as error:  # of this side: those of the source have become other errors
         raise DataError(f"Cannot write {target}: {error.strerror or error}.") from error
     logger.info("Downloaded %s: %d bytes, SHA-256 %s", shown, size, found)
     return Download(shown, target, found, size, attempt)
 
 
+def _take_over(part: Path) -> None:
+    """Copy the half that is there: the process that left it may still be at work, and write into the old file."""
+    if part.exists():
+        with atomic(part) as own:
+            shutil.copyfile(part, own)
+
+
 def _receive(url: str, part: Path, timeout: float, progress) -> None:
     """One attempt: ``part`` becomes the whole file, or as much of it as arrives."""
     stream, done, version = _open(url, part, timeout)
+    require_current()
     with stream, part.open("r+b" if done else "wb") as out:
         out.seek(done)
         if not done:  # after the old half has gone, so that a version never describes the half of another one
@@ -167,6 +180,7 @@ def _receive(url: str, part: Path, timeout: float, progress) -> None:
                 raise _TryAgainError(_reason(error, timeout)) from error
             if not block:
                 break
+            require_current()
             out.write(block)
             done += len(block)
             if progress is not None:
@@ -321,6 +335,7 @@ def _expected_sums(sidecar: Path, given: str | None) -> dict[str, str]:
 
 
 def _discard(part: Path) -> None:
+    require_current()
     part.unlink(missing_ok=True)
     _beside(part, ".json").unlink(missing_ok=True)
 

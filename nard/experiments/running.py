@@ -30,6 +30,7 @@ import nard
 from nard.data.tables import folder_files
 from nard.experiments import CannotRun, chapter_module
 from nard.files import read_json, write_json
+from nard.project.provenance import content_of
 
 __all__ = ["key_of", "record_path", "run_chapter"]
 
@@ -83,7 +84,13 @@ def run_chapter(
     _check_names(chapter, specs)
     limits = {"seconds": settings["seconds"], "gigabytes": settings["gigabytes"]}
     paths = [record_path(folder, spec["name"]) for spec in specs]
-    missing = [(spec, path) for spec, path in zip(specs, paths, strict=True) if not _settled(path, spec, limits)]
+    # Before any run begins, so that a change while it is under way counts the next time.
+    contents = {file: content_of(file) for file in {spec.get("file") for spec in specs} if file}
+    missing = [
+        (spec, path)
+        for spec, path in zip(specs, paths, strict=True)
+        if not _settled(path, spec, limits, contents.get(spec.get("file")))
+    ]
     say(f"{chapter}: {len(specs)} runs, {len(specs) - len(missing)} of them have a record already")
     workers, threads = (1, cores) if timed else (cores, 1)
     about = {"chapter": chapter, "threads": threads, "commit": _commit()}
@@ -94,7 +101,7 @@ def run_chapter(
         try:
             while job := next(waiting, None):
                 spec, path = job
-                record = {**about, **worker(spec, limits)}
+                record = {**about, "content": contents.get(spec.get("file")), **worker(spec, limits)}
                 write_json(record, path)
                 say(f"{chapter} {next(finished)}/{len(missing)} {spec['name']}: {_summary(record)}")
         finally:
@@ -116,8 +123,8 @@ def _check_names(chapter: str, specs: Sequence[Mapping]) -> None:
         )
 
 
-def _settled(path: Path, spec: Mapping, limits: Mapping) -> bool:
-    """Whether a run has a record that still counts.
+def _settled(path: Path, spec: Mapping, limits: Mapping, content: str | None) -> bool:
+    """Whether a run has a record that still counts; ``content`` tells what is in its data, if there are any.
 
     One that stopped at a limit is repeated if a limit was raised, one whose data have changed is, too, and one that
     could not start or failed is always tried again.
@@ -125,7 +132,9 @@ def _settled(path: Path, spec: Mapping, limits: Mapping) -> bool:
     if not path.exists():
         return False
     record = read_json(path)
-    if record["key"] != key_of(spec) or record["status"] in ("cannot", "error") or _has_new_data(path, spec):
+    if record["key"] != key_of(spec) or record["status"] in ("cannot", "error"):
+        return False
+    if _has_new_data(path, spec) or _has_other_data(record, content):
         return False
     return record["status"] == "done" or all(record["limits"][name] >= limit for name, limit in limits.items())
 
@@ -135,6 +144,11 @@ def _has_new_data(record: Path, spec: Mapping) -> bool:
     file = Path(spec.get("file") or "")
     files = folder_files(file) if spec.get("file") and file.is_dir() else [file]
     return any(one.is_file() and one.stat().st_mtime > record.stat().st_mtime for one in files)
+
+
+def _has_other_data(record: Mapping, content: str | None) -> bool:
+    """Whether they were replaced, be it by older ones; not if they are gone, or the record does not tell, as once."""
+    return content is not None and record.get("content", content) != content
 
 
 class _Worker:

@@ -252,10 +252,18 @@ def of_kind(config: Mapping, kind: str, source: str | None = None) -> list[str]:
     ]
 
 
+# The keys of a cohort that name its files, by source and kind.
+_FILES = {
+    ("files", "omics"): ("inputs", "outputs", "covariates", "gene_names"),
+    ("files", "aging"): ("table",),
+    ("xena", "omics"): ("covariates", "gene_names"),
+}
+
+
 def cohort_files(settings: Mapping) -> dict[str, str]:
-    """The files of a cohort with ``source: files``, by the config key that names them."""
-    keys = ("table",) if settings["kind"] == "aging" else ("inputs", "outputs", "covariates", "gene_names")
-    return {key: settings[key] for key in keys if settings[key] is not None}
+    """The user's files that hold a cohort's data, by the config key that names them."""
+    keys = _FILES.get((settings["source"], settings["kind"]), ())
+    return {key: settings[key] for key in keys if settings[key]}
 
 
 def table_files(config: Mapping, cohort: str) -> dict[str, str]:
@@ -376,7 +384,7 @@ def _inconsistencies(config: Mapping) -> Iterator[str]:
                 if not cohort[key]:
                     yield f"`{place}` lacks the key `{key}`, which `source: files` with `kind: {cohort['kind']}` needs."
         adjust = cohort["preprocessing"]["adjust"]
-        if adjust and cohort["kind"] == "omics" and cohort["covariates"] is None:
+        if adjust and cohort["kind"] == "omics" and not cohort["covariates"]:
             yield f"`{place}` is to be adjusted for {', '.join(adjust)} but names no `covariates` table."
         if cohort["source"] == "simulated" and cohort["kind"] == "omics" and adjust:
             yield f"`{place}`: simulated samples have no covariates to adjust for; set `preprocessing: {{adjust: []}}`."

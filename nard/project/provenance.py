@@ -1,13 +1,15 @@
 """What a result is made by: the code that its script leads to, and the versions of the packages that do the numbers.
 
 Every rule has this among its parameters, so that Snakemake makes a result again when its own code has changed, and
-leaves it alone when other code has. Comments do not count.
+leaves it alone when other code has. Comments do not count. A rule that reads the user's files has what is in them
+there, too.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,9 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nard
+from nard.data.tables import folder_files
+from nard.data.unpacking import require_file
+from nard.errors import DataError
 from nard.fits.classes import is_file
 
-__all__ = ["made_by"]
+__all__ = ["content_of", "made_by"]
 
 _PACKAGE = Path(nard.__file__).parent
 # Packages whose version can change a number, a table or a figure, by the name that they are imported by.
@@ -55,6 +60,28 @@ def made_by(
     code = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
     imported = {name.partition(".")[0] for source in sources.values() for name in source.imports}
     return {"code": code, **{_COUNTED[name]: _version(_COUNTED[name]) for name in sorted(imported & set(_COUNTED))}}
+
+
+def content_of(path: str | Path) -> str | None:
+    """A digest of what is in a file, or in the files of a folder and their names; None if that cannot be read.
+
+    Times are not part of it: a file that was moved to the place of another one may be older than what was made of
+    that, and a copy of a folder is as good as the folder.
+    """
+    # Of no name Path makes the working directory.
+    is_folder, path = os.path.isdir(path), Path(path)
+    try:
+        files = list(folder_files(path)) if is_folder else [path]
+        found = [(file.relative_to(path).as_posix(), _sum_of(file)) for file in files]
+    except (OSError, DataError):
+        return None
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
+
+def _sum_of(path: Path) -> str:
+    require_file(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache

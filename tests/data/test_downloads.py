@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import logging
+import os
 import random
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from urllib.request import Request
 
 import pytest
 
+from nard import runs
 from nard.data import downloads
 from nard.data.downloads import XENA_HUB, Download, fetch, xena_url
 from nard.errors import DataError
@@ -429,6 +431,66 @@ def test_killed_and_resumed(server, target):
     assert asked(server) == [None, f"bytes={have}-"]
     assert server.sent[1] == len(BODY) - have
     assert_arrived(target)
+
+
+@pytest.mark.parametrize("version", ['"1"', '"2"'], ids=["resumed", "begun anew"])
+def test_no_other_process_has_the_new_half_open(server, target, version):
+    """One that does not see that its run is over, as on a network file system, and goes on writing."""
+    server.plan = [serve(cut=HALF), serve(etag=version)]
+    with pytest.raises(DataError):
+        get(server, target, attempts=1)
+    with target.with_name(target.name + ".part").open("r+b") as orphan:
+        get(server, target)
+        assert asked(server)[1] == f"bytes={HALF}-"
+        orphan.seek(HALF)
+        orphan.write(b"of the orphan")
+    assert_arrived(target)
+
+
+def halting(halted, further):
+    """A reply of which the first half arrives, and the rest once it is told to."""
+
+    def reply(handler):
+        handler.reply(200, BODY[:HALF], Content_Length=str(len(BODY)), ETag='"1"')
+        handler.wfile.flush()
+        halted.set()
+        further.wait(30)
+        handler.wfile.write(BODY[HALF:])
+
+    return reply
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["under way", "over"])
+def test_a_download_that_outlived_its_run_harms_nothing(server, target, tmp_path, monkeypatch, over):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(runs.RUN, "0")
+    os.close(runs.hold())
+    halted, further = threading.Event(), threading.Event()
+    # The file at the source has changed in between.
+    server.plan = [halting(halted, further), serve(OTHER, etag='"2"', cut=None if over else HALF)]
+    code = "import sys; from nard.data.downloads import fetch; fetch(*sys.argv[1:])"
+    orphan = subprocess.Popen([sys.executable, "-c", code, server.url, str(target)], stderr=subprocess.PIPE)
+    assert halted.wait(30)
+    os.close(runs.hold())
+    if over:
+        get(server, target)
+    else:
+        with pytest.raises(DataError):
+            get(server, target, attempts=1)
+    before = contents(target)
+    further.set()
+    _, said = orphan.communicate(timeout=30)
+    assert b"another run has been started in this folder" in said
+    assert contents(target) == before
+    # What it had not finished goes on where it stopped.
+    server.plan = [serve(OTHER, etag='"2"')]
+    get(server, target)
+    assert asked(server)[2:] == [None if over else f"bytes={HALF}-"]
+    assert_arrived(target, OTHER)
+
+
+def contents(target):
+    return {path.name: path.read_bytes() for path in target.parent.iterdir()}
 
 
 @pytest.mark.parametrize("folder", ["mirror of Xena", "mirror%20of%20Xena", "run #1? é"])

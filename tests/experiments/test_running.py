@@ -13,7 +13,7 @@ import pytest
 
 from nard.experiments.pages import chapter_page, report_parts, reproduction_page
 from nard.experiments.running import key_of, run_chapter
-from nard.files import read_json, read_tsv, write_tsv
+from nard.files import read_json, read_tsv, write_json, write_tsv
 from nard.project.chapters import CHAPTERS, Chapter
 
 LIMITS = {"seconds": 120, "gigabytes": 0.8}
@@ -50,6 +50,22 @@ def test_a_run_whose_data_have_changed_is_done_again(tmp_path, inside):
         go(tmp_path, given)
     assert len(diary(tmp_path)) == 1
     os.utime(file, (time.time() + 5,) * 2)
+    go(tmp_path, given)
+    assert len(diary(tmp_path)) == 2
+
+
+def test_a_run_whose_data_were_replaced_by_older_ones_is_done_again(tmp_path):
+    data = tmp_path / "data.csv"
+    given = specs(tmp_path, "count", file=str(data))
+    for times, content in enumerate(("1", "2"), start=1):
+        data.write_text(content)
+        os.utime(data, (1, 1))
+        for _ in range(2):
+            [record] = go(tmp_path, given)
+            assert len(diary(tmp_path)) == times
+    # Records that were made before they told what was in the data count as long as those are older.
+    del record["content"]
+    write_json(record, tmp_path / "records" / "run_0.json")
     go(tmp_path, given)
     assert len(diary(tmp_path)) == 2
 

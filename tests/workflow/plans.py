@@ -18,11 +18,11 @@ _STUB = """
 import json
 from pathlib import Path
 
-SIZES = {"n_samples": 50, "n_inputs": 9, "n_outputs": 9, "n_features": 9, "n_targets": 9}
+FOUND = {"method": "sequential", "n_samples": 50, "n_inputs": 9, "n_outputs": 9, "n_features": 9, "n_targets": 9}
 
 if "snakemake" in globals():
     for path in snakemake.output:
-        Path(path).write_text(json.dumps(SIZES))
+        Path(path).write_text(json.dumps(FOUND))
 
 
 def original():

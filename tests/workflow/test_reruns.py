@@ -127,16 +127,34 @@ OF_FILES = {
 }
 
 
+# A file that was moved, unpacked or restored from a backup to where another one was has a time of its own.
+OLD_OR_NEW = pytest.mark.parametrize("old", [False, True], ids=["just now", "long ago"])
+
+
+def dated(path, old):
+    # Snakemake compares whole seconds on some file systems.
+    os.utime(path, (2 if old else time.time() + 5,) * 2)
+
+
+@OLD_OR_NEW
 @pytest.mark.parametrize("name", OF_FILES)
-def test_a_file_was_edited(restored, name):
+def test_a_file_was_edited(restored, name, old):
     snakefile, work = restored
     text = FILES.get(name, "new")
     (work / name).write_text(text.replace("x = 1", "x = 2") if name == "mine.py" else text + "Three\tX\tX\n")
-    # Snakemake compares whole seconds on some file systems.
-    os.utime(work / name, (time.time() + 5,) * 2)
+    dated(work / name, old)
     causes, rest = triggered(snakefile, work)
     assert causes == OF_FILES[name]
     assert ("report" in rest) == bool(OF_FILES[name])
+
+
+@OLD_OR_NEW
+def test_times_alone_make_nothing_again(restored, old):
+    """As in a copy of the folder. Of files that are not small Snakemake itself takes newer ones for changed."""
+    snakefile, work = restored
+    for name in FILES:
+        dated(work / name, old)
+    assert triggered(snakefile, work) == (set(), set())
 
 
 # Keys that take text of one's own: those that can name a file, and what of it is tried above, and those that cannot.

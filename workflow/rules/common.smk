@@ -4,7 +4,7 @@ import os
 import pathlib
 import shlex
 import sys
-from functools import partial
+from functools import cache, partial
 
 from snakemake.exceptions import WorkflowError
 from snakemake.jobs import Job
@@ -132,7 +132,7 @@ def named_files(wildcards):
         return {key: f"resources/simulated/{wildcards.cohort}/{key}.tsv.gz" for key in keys}
     folder = f"resources/xena/{cohort['cancer']}"
     files = {"inputs": f"{folder}/HiSeqV2.gz", "outputs": f"{folder}/{cohort['protein_dataset']}.gz"}
-    return files | {key: cohort[key] for key in ("covariates", "gene_names") if cohort[key]}
+    return files | cohort_files(cohort)
 
 
 def raw_files(wildcards):
@@ -151,6 +151,25 @@ def raw_files(wildcards):
     }
 
 
+@cache
+def content_of(path):
+    """Once in a run, however many cohorts share a table of gigabytes."""
+    return provenance.content_of(path)
+
+
+def contents(files):
+    """A parameter that tells what is in the user's files, by the config key that names them.
+
+    Snakemake alone goes by their times, and takes no notice of one that is replaced by an older one. It asks for
+    parameters only where it looks whether a job is to be done, and in the job itself.
+    """
+    return {key: content_of(split_part(path)[0]) for key, path in files.items()}
+
+
+def cohort_contents(wildcards):
+    return contents(cohort_files(settings_of(wildcards)) | table_files(config, wildcards.cohort))
+
+
 def single_files(paths):
     """The files among the paths, and those in folders among them; what is not there is left out."""
     paths = [pathlib.Path(path) for path in paths]
@@ -160,6 +179,10 @@ def single_files(paths):
 def pathway_files(wildcards):
     """The user's table of pathways, if there is one."""
     return [config["pathways"]] if config["pathways"] else []
+
+
+def pathway_contents(wildcards):
+    return contents({"pathways": path for path in pathway_files(wildcards)})
 
 
 def settings_of(wildcards):
@@ -380,6 +403,10 @@ def paper_settings(config):
 def paper_files(config):
     """Real data of the paper's experiments; each run looks for itself whether its own have changed."""
     return single_files(path for path in config["paper"]["files"].values() if path)
+
+
+def paper_contents(wildcards):
+    return contents({key: path for key, path in config["paper"]["files"].items() if path})
 
 
 def paper_figures(chapters):

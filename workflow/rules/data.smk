@@ -26,6 +26,7 @@ rule simulate_omics:
         settings=simulation_of,
         seed=config["seed"],
         pathways=config["pathways"],
+        contents=pathway_contents,
         use_pathways=config["use_pathways"],
         made_by=made_by("simulate_omics", files=files_beside("nard/data")),
     message:
@@ -116,6 +117,7 @@ rule prepare:
         files=named_files,
         pathways=partial(table_of, "pathways"),
         antibodies=partial(table_of, "antibodies"),
+        contents=cohort_contents,
         made_by=made_by("prepare", files=files_beside("nard/data")),
     message:
         "Checking the files of {wildcards.cohort} and preparing X and Y"

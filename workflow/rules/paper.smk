@@ -26,6 +26,7 @@ rule paper_runs:
         runtime=long_minutes,
     params:
         settings=paper_settings(config),
+        contents=paper_contents,
     message:
         "Running the experiments of {wildcards.chapter}"
     script:
