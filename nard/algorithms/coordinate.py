@@ -411,7 +411,8 @@ class Coordinates:
         best, gain = np.empty(len(alpha)), np.empty(len(alpha))
         _score_moves(alpha, S, Q2, self.problem.m, prior.a, prior.b, best, gain)
         if self.problem.entry_threshold:
-            gain[np.isinf(alpha) & (self.problem.entry_threshold * S > Q2)] = 0.0
+            least = np.multiply(self.problem.entry_threshold, S, out=np.zeros_like(S), where=S > 0)
+            gain[np.isinf(alpha) & (least > Q2)] = 0.0
         return best, gain
 
     def leave_one_out(self) -> tuple[np.ndarray, np.ndarray]:
