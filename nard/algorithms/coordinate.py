@@ -367,7 +367,8 @@ class Coordinates:
         chosen = _hardly_overlapping(overlap, self.S[candidates], size, _OVERLAP)
         index, new, gain = candidates[chosen], new[chosen], gain[chosen]
         Q = self._form.rows(index)
-        M, H = overlap[np.ix_(chosen, chosen)], Q @ omega @ Q.T
+        weighted = Q @ omega
+        M, H = overlap[np.ix_(chosen, chosen)], weighted @ Q.T
         delta = 1.0 / new - 1.0 / self.alpha[index]
         prior = self.problem.alpha_prior
         b = len(index)
@@ -387,11 +388,11 @@ class Coordinates:
             b //= 2
         K = 0.5 * (K + K.T)
         index, Q, directions = index[:b], Q[:b], directions[:, chosen[:b]]
-        KQ = K @ Q
-        P, cross = self._form.products(directions, omega @ KQ.T)
+        KQ, weighted = K @ Q, K @ weighted[:b]  # KQ_B and KQ_BΩ
+        P, cross = self._form.products(directions, weighted.T)
         PK = P @ K
         # (Q_i − P_iKQ_B)Ω(…)ᵀ, expanded.
-        Q2 += np.einsum("ij,ij->i", P @ (KQ @ omega @ KQ.T) - 2.0 * cross, P)
+        Q2 += np.einsum("ij,ij->i", P @ (weighted @ KQ.T) - 2.0 * cross, P)
         self.S -= np.einsum("ij,ij->i", PK, P)
         explained = Q.T @ KQ
         self.scatter -= 0.5 * (explained + explained.T)
