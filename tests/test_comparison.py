@@ -470,6 +470,21 @@ def test_paragraph_tells_ages_and_the_spelling_of_the_file(adjusted):
     assert "Connected are 100.0% of the pairs within a block." in text
 
 
+@pytest.mark.parametrize(("tuned", "without"), [(0, True), (3, False)])
+def test_paragraph_tells_hidden_inputs_and_whether_they_predict(tuned, without):
+    none = pd.DataFrame(columns=["selected", "pvalue", "qvalue"]).astype({"selected": bool})
+    fit = {
+        "fdr": 0.05,
+        "diagnostics": {},
+        "hidden": {"number": 3},
+        "tuned": {"hidden": tuned},
+        "found": dict.fromkeys(("features", "features_with_associations", "associations", "edges"), 0),
+    }
+    text = cohort_paragraph(summary(), fit, {"r2": 0.1}, none, none, pd.DataFrame())
+    assert "adjusted for 3 hidden inputs" in text
+    assert ("which the model that predicts does without" in text) == without
+
+
 @pytest.mark.parametrize("n_found", [0, 1, 5])
 def test_paragraph_of_a_cohort(n_found):
     associations = pd.DataFrame(

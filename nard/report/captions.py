@@ -44,7 +44,8 @@ def cohort_paragraph(
         )
     hidden = fit.get("hidden", {}).get("number", 0)
     if hidden:
-        without = "" if fit["tuned"].get("hidden") else ", though held-out samples are predicted better without"
+        # A simpler model predicts unless it is clearly worse.
+        without = ", which the model that predicts does without" if fit["tuned"].get("hidden") == 0 else ""
         sentences.append(f"All of this is adjusted for {_hidden(hidden)}{without}.")
     if "own" in associations:
         own = int((associations["selected"] & (associations["own"] == 1)).sum())
