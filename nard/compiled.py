@@ -16,7 +16,7 @@ from functools import cache
 import numba
 from numba.core.caching import FunctionCache
 
-__all__ = ["each", "njit", "workers"]
+__all__ = ["each", "njit", "one_thread", "workers"]
 
 
 class _Kept(FunctionCache):
@@ -89,11 +89,20 @@ def each(function: Callable, parts: Iterable) -> list:
         _inside.set(True)
         return function(part)
 
-    with _libraries().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+    with one_thread(), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(inside, parts))
 
 
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+def one_thread():
+    """A context in which linear algebra has one thread.
+
+    Several, of NumPy's and SciPy's libraries, wait busily for work and hinder each other: factors of a few hundred
+    variables may take a hundred times as long.
+    """
+    return _libraries().limit(limits=1)
 
 
 @cache

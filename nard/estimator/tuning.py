@@ -17,6 +17,7 @@ telling which samples are unusual.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,11 +28,22 @@ from nard.algorithms.evidence import posterior
 from nard.algorithms.joint import Preparation, prediction, prepare
 from nard.algorithms.priors import AlphaPrior, make_covariance_prior
 from nard.algorithms.sequential import fit_sequential
+from nard.compiled import each
 from nard.covariance import density_at, log_determinant
 from nard.estimator.scaling import Scaler
 from nard.progress import SILENT, Watch
 
-__all__ = ["Parts", "Settings", "Validation", "best_of", "cross_validate", "ebic_path", "fixed_rng", "lam_grid"]
+__all__ = [
+    "Parts",
+    "Settings",
+    "Validation",
+    "best_of",
+    "cross_validate",
+    "ebic_path",
+    "fixed_rng",
+    "hopeless_below",
+    "lam_grid",
+]
 
 # Twenty values span a factor of fifty. Cross-validation ends its path itself, so that the path may go on to next to no
 # penalty: with many samples and few outputs that predicts best.
@@ -44,6 +56,8 @@ _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
 # Of the best R², what a model of a higher likelihood may fall short of it.
 _WORSE = 0.005
+# A model that at the first λ falls short by this is not looked at any more: R² changes little along the path.
+_HOPELESS = 0.015
 # Standard errors by which a model must be better than a simpler one, and a t than the normal density.
 _CLEARLY = 2.0
 _TAILS = np.geomspace(2.5, 200.0, 40)
@@ -149,18 +163,27 @@ class Validation:
 
 
 def cross_validate(
-    X, Y, lams, parts: Parts, settings: Settings, n_folds: int, seed: int, watch: Watch = SILENT
+    X,
+    Y,
+    lams,
+    parts: Parts,
+    settings: Settings,
+    n_folds: int,
+    seed: int,
+    watch: Watch = SILENT,
+    least_r2: float = -np.inf,
 ) -> Validation | None:
     """Held-out log density per sample along ``lams``, descending.
 
-    None if the fit was asked to stop before the first score.
+    The path ends at once where R² is below ``least_r2``: predictions hardly depend on λ. None if the fit was asked to
+    stop before the first score.
     """
     splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    folds = [_Fold(X, Y, train, test, parts, settings, watch) for train, test in splits]
+    folds = each(lambda split: _Fold(X, Y, *split, parts, settings, watch), splits)
     spread = sum(float((fold.Y_test**2).sum()) for fold in folds)
     rows, best, since_best = [], None, 0
     for lam in lams:
-        squares, logdets, errors = zip(*(fold.advance(lam) for fold in folds), strict=True)
+        squares, logdets, errors = zip(*each(partial(_Fold.advance, lam=lam), folds), strict=True)
         if watch.stopped:
             break
         held_out = np.concatenate(squares), np.concatenate(logdets), Y.shape[1]
@@ -179,6 +202,8 @@ def cross_validate(
         if best is None or rows[-1]["score"] > best[1].mean():
             r2 = 1.0 - sum(float(error.sum()) for error in errors) / max(spread, 1e-300)
             best, since_best = (float(lam), every, r2, held_out), 0
+            if r2 < least_r2:
+                break
         else:
             since_best += 1
             if since_best >= _PATIENCE or rows[-1]["score"] < best[1].mean() - rows[-1]["standard_error"]:
@@ -197,6 +222,11 @@ def best_tails(square: np.ndarray, logdet: np.ndarray, m: int) -> float:
     best = int(np.argmax([one.mean() for one in gained]))
     clearly = gained[best].mean() > _CLEARLY * gained[best].std() / np.sqrt(len(normal))
     return float(_TAILS[best]) if clearly else np.inf
+
+
+def hopeless_below(validations: dict[Parts, Validation]) -> float:
+    """The R² at the first λ below which no model could be :func:`best_of` these and itself."""
+    return max((one.r2 for one in validations.values()), default=-np.inf) - _HOPELESS
 
 
 def best_of(validations: dict[Parts, Validation]) -> Parts:
