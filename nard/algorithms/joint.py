@@ -27,7 +27,7 @@ from nard.algorithms.sequential import fit_sequential
 from nard.covariance import density_at, distances
 from nard.progress import SILENT, Watch
 
-__all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
+__all__ = ["JointFit", "Prediction", "Preparation", "first_effects", "fit_joint", "prediction", "prepare"]
 
 # Of B, U and F in turn; more where there are hidden inputs: F hides what is not yet found.
 _ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
@@ -174,17 +174,21 @@ def prepare(
     rng: np.random.Generator,
     own: np.ndarray,
     watch: Watch = SILENT,
+    first: Entries | None = None,
 ) -> Preparation:
     """B and U under a diagonal Ω, then F from what they leave, some rounds of it.
 
-    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`.
+    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`;
+    ``first`` are the :func:`first_effects`, where they are known.
     """
     n, m = data.Y.shape
     lengths = np.einsum("ij,ij->j", data.X, data.X)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
     rotated, prior = data, None
     for turn in range(_ROUNDS_WITH_HIDDEN):
-        if with_entries:
+        if with_entries and turn == 0 and first is not None:
+            prior, entries = learnt_prior(entries, own), first
+        elif with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
         rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
@@ -205,6 +209,13 @@ def prepare(
             F = hidden_inputs(residuals, k)
             rotated = _rotated(data, F)
     return Preparation(F, rotated, lengths, entries, prior, rough)
+
+
+def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries:
+    """The effects of the first round of :func:`prepare`, the same whatever other parts there are."""
+    none = no_entries(data.X.shape[1], data.Y.shape[1])
+    lengths = np.einsum("ij,ij->j", data.X, data.X)
+    return _rough_entries(data, none, None, lengths, 0, learnt_prior(none, own), watch)
 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:

@@ -33,6 +33,7 @@ from nard.estimator.tuning import (
     cross_validate,
     ebic_path,
     fixed_rng,
+    folds_of,
     hopeless_below,
     lam_grid,
 )
@@ -556,6 +557,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             watch.stage("NARD: path of λ")
         elif len(predicting) > 1:
             watch.stage("NARD: cross-validation of the parts")
+        validated = self.lam == "cv" or len(predicting) > 1
+        folds = folds_of(features, Y, of_scored, _N_FOLDS, seed) if validated else []
         # The one that tests first: it has to have its λ, and most often predicts best.
         for parts in sorted(models, key=lambda parts: parts != tested):
             preparation = models[parts]
@@ -566,7 +569,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 grid = np.array([lams[parts]])
             if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
                 least = hopeless_below(validations)
-                found = cross_validate(features, Y, grid, parts, of_scored, _N_FOLDS, seed, watch, least)
+                found = cross_validate(folds, grid, parts, watch, least)
                 if found is None and self.lam == "cv" and not validations:
                     raise KeyboardInterrupt  # there is no λ yet to return anything for
                 if found is not None:

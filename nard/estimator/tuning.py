@@ -24,8 +24,9 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from nard.algorithms import Data, RoughPass, State, starting_state
+from nard.algorithms.entries import Entries
 from nard.algorithms.evidence import posterior
-from nard.algorithms.joint import Preparation, prediction, prepare
+from nard.algorithms.joint import Preparation, first_effects, prediction, prepare
 from nard.algorithms.priors import AlphaPrior, make_covariance_prior
 from nard.algorithms.sequential import fit_sequential
 from nard.compiled import each
@@ -41,6 +42,7 @@ __all__ = [
     "cross_validate",
     "ebic_path",
     "fixed_rng",
+    "folds_of",
     "hopeless_below",
     "lam_grid",
 ]
@@ -98,22 +100,47 @@ class Settings:
         return replace(self, cov_prior=prior, own=self.own[kept])
 
 
-class _Fold:
-    """One training fold walking down the path of λ, and its held-out samples."""
+class Samples:
+    """Training and held-out samples of one fold, and what all models that are tried on it share."""
 
-    def __init__(self, X, Y, train, test, parts: Parts, settings: Settings, watch: Watch):
+    def __init__(self, X, Y, train, test, settings: Settings):
         scaler = Scaler(X[train], Y[train], settings.standardize)
         self.data = Data(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
         self.y_scale = scaler.y_scale
         self.settings = settings
         self.cov_prior = make_covariance_prior(settings.cov_prior, self.data.Y.var(axis=0), scaler.y_scale)
-        self.preparation = prepare(
-            self.data, self.cov_prior, parts.inputs, parts.entries, parts.hidden, fixed_rng(), settings.own, watch
+        self._first: Entries | None = None
+
+    def prepared(self, parts: Parts, watch: Watch) -> Preparation:
+        if parts.entries and self._first is None:
+            self._first = first_effects(self.data, self.settings.own, watch)
+        return prepare(
+            self.data,
+            self.cov_prior,
+            parts.inputs,
+            parts.entries,
+            parts.hidden,
+            fixed_rng(),
+            self.settings.own,
+            watch,
+            self._first if parts.entries else None,
         )
+
+
+def folds_of(X, Y, settings: Settings, n_folds: int, seed: int) -> list[Samples]:
+    splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
+    return [Samples(X, Y, *split, settings) for split in splits]
+
+
+class _Walk:
+    """A model of one fold walking down the path of λ."""
+
+    def __init__(self, samples: Samples, parts: Parts, watch: Watch):
+        self.samples, self.watch = samples, watch
+        self.preparation = samples.prepared(parts, watch)
         self._rest = self.preparation.residual_data(self.preparation.entries)
         self._extra = self.preparation.rough_extra()
-        self.watch = watch
         self.state: State | None = None
 
     def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,14 +148,14 @@ class _Fold:
 
         Log determinants are those in units of the data.
         """
-        prepared = self.preparation
-        problem = prepared.problem(self._rest, self._extra, lam, self.settings.alpha_prior, self.cov_prior)
+        samples, prepared = self.samples, self.preparation
+        problem = prepared.problem(self._rest, self._extra, lam, samples.settings.alpha_prior, samples.cov_prior)
         start = self.state or starting_state(problem, prepared.rough, "sequential", _PATH_TOL)
         self.state = fit_sequential(problem, start, tol=_PATH_TOL, watch=self.watch).state
-        predicted = prediction(prepared, self.data, problem, self.state, prepared.entries)
-        square, logdet = predicted.distances(self.X_test, self.Y_test)
-        logdet = logdet + 2.0 * np.log(self.y_scale).sum()
-        return square, logdet, (self.Y_test - self.X_test @ predicted.coef) ** 2
+        predicted = prediction(prepared, samples.data, problem, self.state, prepared.entries)
+        square, logdet = predicted.distances(samples.X_test, samples.Y_test)
+        logdet = logdet + 2.0 * np.log(samples.y_scale).sum()
+        return square, logdet, (samples.Y_test - samples.X_test @ predicted.coef) ** 2
 
 
 def fixed_rng() -> np.random.Generator:
@@ -163,32 +190,24 @@ class Validation:
 
 
 def cross_validate(
-    X,
-    Y,
-    lams,
-    parts: Parts,
-    settings: Settings,
-    n_folds: int,
-    seed: int,
-    watch: Watch = SILENT,
-    least_r2: float = -np.inf,
+    folds: list[Samples], lams, parts: Parts, watch: Watch = SILENT, least_r2: float = -np.inf
 ) -> Validation | None:
     """Held-out log density per sample along ``lams``, descending.
 
     The path ends at once where R² is below ``least_r2``: predictions hardly depend on λ. None if the fit was asked to
     stop before the first score.
     """
-    splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    folds = each(lambda split: _Fold(X, Y, *split, parts, settings, watch), splits)
-    spread = sum(float((fold.Y_test**2).sum()) for fold in folds)
+    walks = each(lambda samples: _Walk(samples, parts, watch), folds)
+    m = len(folds[0].y_scale)
+    spread = sum(float((samples.Y_test**2).sum()) for samples in folds)
     rows, best, since_best = [], None, 0
     for lam in lams:
-        squares, logdets, errors = zip(*each(partial(_Fold.advance, lam=lam), folds), strict=True)
+        squares, logdets, errors = zip(*each(partial(_Walk.advance, lam=lam), walks), strict=True)
         if watch.stopped:
             break
-        held_out = np.concatenate(squares), np.concatenate(logdets), Y.shape[1]
+        held_out = np.concatenate(squares), np.concatenate(logdets), m
         every = density_at(*held_out)
-        states = [fold.state for fold in folds if fold.state is not None]
+        states = [walk.state for walk in walks if walk.state is not None]
         rows.append(
             {
                 "lam": lam,
@@ -210,8 +229,8 @@ def cross_validate(
                 break
     if best is None:
         return None
-    lam, _, r2, held_out = best
-    tails = best_tails(*held_out) if settings.tails is None else settings.tails
+    (lam, _, r2, held_out), given = best, folds[0].settings.tails
+    tails = best_tails(*held_out) if given is None else given
     return Validation(_with_choice(rows, lam), lam, density_at(*held_out, tails), r2, tails)
 
 
