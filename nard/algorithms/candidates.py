@@ -35,7 +35,7 @@ def choose(inputs: Inputs, known: Known, left, variances, sizes, outputs, effect
     counts = 1 + np.count_nonzero(effects.size[outputs] > 0.0, axis=1)
     ends = np.cumsum(counts)
     most = max(_AT_ONCE // len(inputs.XT), 1)
-    cuts = np.searchsorted(ends, np.arange(most, ends[-1] + most, most), side="right") if len(ends) else []
+    cuts = np.searchsorted(ends, np.arange(most, ends.max(initial=0) + most, most), side="right")
     parts = [part for part in np.split(np.arange(len(outputs)), np.unique(cuts)) if len(part)]
 
     def look(part):

@@ -87,9 +87,9 @@ class Entries:
     def empty(self) -> bool:
         return not self.on.any()
 
-    def coef(self) -> np.ndarray:
+    def coef(self) -> sparse.csr_array:
         """B̄, d×m."""
-        return self._summed(self.pip * self.mean).toarray().T
+        return sparse.csr_array(self._summed(self.pip * self.mean).T)
 
     def effect(self, i: int, at: int) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and means π_jμ_j of one effect."""

@@ -14,12 +14,12 @@ are. c shrinks or grows a little with α, which the algorithms do not see: a tur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from nard.algorithms.coefficients import Coefficients, fitted_by
 from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
-from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
+from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.rough import VARIANTS, RoughPass, minimise, starting_state
@@ -50,6 +50,7 @@ class Preparation:
     entries: Entries
     prior: Prior | None
     rough: RoughPass
+    with_inputs: bool
 
     @property
     def n_hidden(self) -> int:
@@ -60,15 +61,18 @@ class Preparation:
         return degrees_left(self.n_hidden, self.data.Y.shape[1])
 
     def residual_data(self, entries: Entries) -> Data:
-        """X and Y − XB̄."""
-        return self.data if entries.empty else self.data.leaving(without(self.data, entries))
+        """X and Y − XB̄, as U sees them: where there is no U it has no inputs."""
+        return _for_inputs(self.data, entries, self.with_inputs)
 
     def rough_extra(self) -> np.ndarray | None:
         """c, the variance of the effects' fits, as the preparation left them; None without effects."""
         if self.prior is None:
             return None
-        C = sample_covariance(self.data.X, self.rough.alpha)
-        return Whitened(self.data.X, C).extra_scatter(self.entries)
+        return self.whitened(self.rough.alpha).extra_scatter(self.entries)
+
+    def whitened(self, alpha: np.ndarray) -> Whitened:
+        """X as the effects see it, given U's α."""
+        return Whitened(self.data.X, sample_covariance(self.data.X, alpha) if self.with_inputs else None)
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
@@ -100,25 +104,19 @@ class Prediction:
     It is normal, or a multivariate t with ``tails`` degrees of freedom if these are finite: samples differ in quality,
     and the residuals of a poor one are large together.
 
-    ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
-    variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
-    on average over the samples.
+    ``coef`` are U's posterior mean and B̄, ``loadings`` L (k×m) for hidden inputs of unit variance. L is shrunk as the
+    column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
 
     B̄ is the mean of two: of the preparation, with every output on its own, and of the fit, with the network. The
     network takes for noise what inputs do to many outputs together, each too little to be an effect, and without it
     outputs know nothing of each other: on proteomes either predicts worse, the one means and the other densities.
     """
 
-    inputs: np.ndarray
-    entries: np.ndarray
+    coef: Coefficients
     precision: np.ndarray
     loadings: np.ndarray
     columns: ColumnCovariance
     tails: float = np.inf
-
-    @cached_property
-    def coef(self) -> np.ndarray:
-        return self.inputs + self.entries
 
     def inflation(self, X: np.ndarray) -> np.ndarray:
         """1 + xᵀΣx of every row."""
@@ -126,7 +124,7 @@ class Prediction:
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Every sample's squared distance from its prediction, and the log determinant of its covariance."""
-        return distances(residuals_of(X, Y, self.coef), self.precision, self.inflation(X), self.loadings)
+        return distances(Y - self.coef.fitted(X), self.precision, self.inflation(X), self.loadings)
 
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return density_at(*self.distances(X, Y), Y.shape[1], self.tails)
@@ -134,26 +132,32 @@ class Prediction:
 
 def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
     """What a state predicts; ``data`` are those that were prepared, before any rotation."""
-    U, B = np.zeros((problem.d, problem.m)), entries.coef()
+    B = entries.coef()
     if entries is not preparation.entries:
         B = 0.5 * (B + preparation.entries.coef())
         rotated = preparation.data
-        problem = replace(problem, data=rotated.leaving(residuals_of(rotated.X, rotated.Y, B)))
+        problem = replace(problem, data=problem.data.leaving(rotated.Y - fitted_by(rotated.X, B)))
     post = posterior(problem, state.alpha)
-    U[post.active] = post.mean
+    coef = Coefficients(post.active, post.mean, B)
     precision, F = state.omega, preparation.hidden
     loadings = np.zeros((0, problem.m))
     if F.shape[1]:
         n = len(F)
-        loadings = F.T @ residuals_of(data.X, data.Y, U + B) / np.sqrt(n)
+        loadings = F.T @ (data.Y - coef.fitted(data.X)) / np.sqrt(n)
         statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
         loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
-    return Prediction(U, B, precision, loadings, ColumnCovariance(problem, state.alpha))
+    return Prediction(coef, precision, loadings, ColumnCovariance(problem, state.alpha))
 
 
 def without(data: Data, entries: Entries) -> np.ndarray:
     """Y − XB̄."""
-    return residuals_of(data.X, data.Y, entries.coef())
+    return data.Y - fitted_by(data.X, entries.coef())
+
+
+def _for_inputs(data: Data, entries: Entries, with_inputs: bool) -> Data:
+    if with_inputs:
+        return data if entries.empty else data.leaving(without(data, entries))
+    return Data(data.X[:, :0], data.Y).leaving(without(data, entries))
 
 
 def sample_covariance(X: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -191,24 +195,22 @@ def prepare(
         elif with_entries:
             prior = learnt_prior(entries, own)
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
-        rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
-        rough = RoughPass(rest, cov_prior, watch, with_inputs)
+        rest = _for_inputs(rotated, entries, with_inputs)
+        rough = RoughPass(rest, cov_prior, watch)
         if turn >= (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0
         if hidden:
-            W = entries.coef()
             post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
-            W[post.active] += post.mean
-            residuals = residuals_of(data.X, data.Y, W)
+            residuals = data.Y - Coefficients(post.active, post.mean, entries.coef()).fitted(data.X)
             k = count_hidden(residuals, rng) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
         if k == F.shape[1] == 0 and not with_entries:
             break  # the next round would be the same
         if k or F.shape[1]:
             F = hidden_inputs(residuals, k)
             rotated = _rotated(data, F)
-    return Preparation(F, rotated, lengths, entries, prior, rough)
+    return Preparation(F, rotated, lengths, entries, prior, rough, with_inputs)
 
 
 def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries:
@@ -270,7 +272,7 @@ def fit_joint(
         return problem, objective_at(problem, state) + entries.penalty
 
     state = fit.state
-    whitened = Whitened(data.X, sample_covariance(data.X, state.alpha))
+    whitened = preparation.whitened(state.alpha)
     problem, value = at(entries, state, whitened)
     objective, converged = [value], False
     while not converged and len(objective) <= max_iter and not watch.stopped:
@@ -289,7 +291,7 @@ def fit_joint(
         if trial_value <= value:
             entries, problem, value = moved, trial, trial_value
         again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
-        there = Whitened(data.X, sample_covariance(data.X, again.state.alpha))
+        there = preparation.whitened(again.state.alpha)
         trial, trial_value = at(entries, again.state, there)
         if trial_value <= value:
             state, problem, value, whitened = again.state, trial, trial_value, there

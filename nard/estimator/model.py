@@ -17,7 +17,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
 from nard.algorithms import VARIANTS, Data
-from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction, prepare
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
@@ -29,6 +28,7 @@ from nard.estimator.scaling import Scaler
 from nard.estimator.tuning import (
     Parts,
     Settings,
+    Validation,
     best_of,
     cross_validate,
     ebic_path,
@@ -320,6 +320,19 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return self
 
+    # With thousands of inputs and outputs these are large arrays of zeros: they are made when asked for.
+    @property
+    def coef_(self):
+        return np.ascontiguousarray(self._coefficients.toarray().T)
+
+    @property
+    def input_coef_(self):
+        return np.ascontiguousarray(self._coefficients.inputs().T)
+
+    @property
+    def entry_coef_(self):
+        return np.ascontiguousarray(self._coefficients.entries.toarray().T)
+
     def predict(self, X, return_std=False):
         """Predict the outputs.
 
@@ -347,7 +360,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         ((2, 4), (2, 4))
         """
         features = self._validated_inputs(X)
-        mean = features @ self.coef_.T + self.intercept_
+        mean = self._coefficients.fitted(features) + self.intercept_
         if not return_std:
             return mean[:, 0] if self._one_dimensional else mean
         shared = ((self._prediction.loadings * self._scaler.y_scale) ** 2).sum(axis=0)
@@ -552,7 +565,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         Y, of_scored = Y[:, scored], settings.of_outputs(scored)
         self.lam_path_, self.scores_ = None, None
         by_rule = isinstance(self.lam, str)
-        paths, lams, validations = {}, {}, {}
+        paths, lams = {}, {}
+        validations: dict[Parts, Validation] = {}
         if by_rule:
             watch.stage("NARD: path of λ")
         elif len(predicting) > 1:
@@ -601,16 +615,13 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         """What predicts, in the units of the data."""
         state, scaler = joint.state, self._scaler
         self._prediction = replace(shown, tails=tails)
-        units = scaler.y_scale / scaler.x_scale[:, None]
-        self.input_coef_ = (self._prediction.inputs * units).T
-        self.entry_coef_ = (self._prediction.entries * units).T
-        self.coef_ = self.input_coef_ + self.entry_coef_
-        self.intercept_ = scaler.y_mean - self.coef_ @ scaler.x_mean
+        self._coefficients = shown.coef.scaled(scaler.x_scale, scaler.y_scale)
+        self.intercept_ = scaler.y_mean - self._coefficients.fitted(scaler.x_mean[None])[0]
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
         self.tails_ = float(tails) if np.isfinite(tails) else None
-        self.alpha_ = state.alpha
-        self.active_ = np.isfinite(state.alpha)
+        self.alpha_ = state.alpha if parts.inputs else np.full(len(scaler.x_scale), np.inf)
+        self.active_ = np.isfinite(self.alpha_)
         self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)
         pairs = np.outer(scaler.y_scale, scaler.y_scale)
         self.precision_ = self._prediction.precision / pairs
@@ -660,7 +671,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             if called:
                 cautions.append({"code": "marginal tests", "associations": called})
         if not isinstance(self.hidden, str):
-            evident = count_hidden(residuals_of(data.X, data.Y, shown.coef), fixed_rng())
+            evident = count_hidden(data.Y - shown.coef.fitted(data.X), fixed_rng())
             if evident > parts.hidden:
                 cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
         return cautions

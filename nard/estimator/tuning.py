@@ -130,7 +130,7 @@ class Samples:
 
 def folds_of(X, Y, settings: Settings, n_folds: int, seed: int) -> list[Samples]:
     splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    return [Samples(X, Y, *split, settings) for split in splits]
+    return [Samples(X, Y, train, test, settings) for train, test in splits]
 
 
 class _Walk:
@@ -155,7 +155,7 @@ class _Walk:
         predicted = prediction(prepared, samples.data, problem, self.state, prepared.entries)
         square, logdet = predicted.distances(samples.X_test, samples.Y_test)
         logdet = logdet + 2.0 * np.log(samples.y_scale).sum()
-        return square, logdet, (samples.Y_test - samples.X_test @ predicted.coef) ** 2
+        return square, logdet, (samples.Y_test - predicted.coef.fitted(samples.X_test)) ** 2
 
 
 def fixed_rng() -> np.random.Generator:

@@ -36,8 +36,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import f as fisher
 
+from nard.algorithms.coefficients import fitted_by
 from nard.algorithms.entries import Entries, Prior
-from nard.algorithms.evidence import Data, Problem, residuals_of
+from nard.algorithms.evidence import Data
 from nard.algorithms.hidden import hidden_inputs
 from nard.selection.significance import EntryTest, InputTest, chunks, collect
 
@@ -74,37 +75,37 @@ def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
 
 
 def associations_under_entries(
-    data: Data, problem: Problem, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
+    data: Data, rest: Data, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
 ) -> tuple[InputTest, EntryTest]:
     """Tests of inputs and entries.
 
-    ``data`` are X and Y as they are; ``problem`` has X and Y − XB̄ in the complement of the k hidden inputs, which
+    ``data`` are X and Y as they are; ``rest`` are X and Y − XB̄ in the complement of the k hidden inputs, which
     leave the share ``left`` of the degrees there.
     """
-    n, m = data.Y.shape
+    (n, d), m = data.X.shape, data.Y.shape[1]
     degrees = np.maximum(n - 1.0 - k - entries.used, 1.0)
     neighbours = np.count_nonzero(omega, axis=0) - 1
     wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
-    E = residuals_of(data.X, data.Y, entries.coef())
+    E = data.Y - fitted_by(data.X, entries.coef())
     parted = np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
     groups = [
         _Group.of(outputs, E, omega, degrees, hidden_inputs(np.delete(E, outputs, axis=1), k), data.variance_floor)
         for outputs in parted
     ]
     leads = leads_of(entries)
-    test = collect(_scores(data.X, groups, wider, entries, leads), (problem.d, m), degrees)
-    some = slice(None, None, max(1, problem.d * m // _ENOUGH))
+    test = collect(_scores(data.X, groups, wider, entries, leads), (d, m), degrees)
+    some = slice(None, None, max(1, d * m // _ENOUGH))
     sample = test.weight[some] / test.sd[some]
     low, high = np.percentile(sample, [25, 75])
     test.sd[:] *= max(1.0, (high - low) / _QUARTILES)
     test = replace(
         test,
         leads=tuple(lead for lead, _ in leads),
-        prior=prior.share.T * problem.d,
+        prior=prior.share.T * d,
         fold=prior.fold,
         own=prior.own,
     )
-    return _input_test(problem, omega, entries, test, left), test
+    return _input_test(rest, omega, entries, test, left), test
 
 
 @dataclass(frozen=True)
@@ -153,21 +154,22 @@ def _scores(X, groups, wider, entries, leads):
         yield where, weight, sd
 
 
-def _input_test(problem: Problem, omega: np.ndarray, entries: Entries, test: EntryTest, left: float) -> InputTest:
+def _input_test(rest: Data, omega: np.ndarray, entries: Entries, test: EntryTest, left: float) -> InputTest:
     """Whether an input drives any output: by all outputs together, or by its surest entry, whichever is clearer.
 
     With w_j = b̄_j + x_jᵀE/s_j, s_jw_jᵀΩw_j is compared with m·F(m, mν); the smallest of its m entries' p-values counts
     m-fold, and the smaller of the two p-values counts twice.
     """
-    m, squares = problem.m, np.einsum("ij,ij->j", problem.X, problem.X)
-    nu = float(np.mean(np.maximum((problem.n - 1.0) * left - entries.used, 1.0)))
+    (n, d), m = rest.X.shape, rest.Y.shape[1]
+    squares = np.einsum("ij,ij->j", rest.X, rest.X)
+    nu = float(np.mean(np.maximum((n - 1.0) * left - entries.used, 1.0)))
     # V of the samples has ν of its n degrees of freedom left.
-    scaled = omega * (nu / problem.n)
+    scaled = omega * (nu / n)
     coef = entries.coef()
-    statistic, surest = np.zeros(problem.d), np.ones(problem.d)
-    for where in chunks(problem.d):
+    statistic, surest = np.zeros(d), np.ones(d)
+    for where in chunks(d):
         safe = np.where(squares[where] > 0, squares[where], 1.0)
-        w = coef[where] + (problem.X[:, where].T @ problem.Y) / safe[:, None]
+        w = coef[where].toarray() + (rest.X[:, where].T @ rest.Y) / safe[:, None]
         statistic[where] = squares[where] * np.einsum("ij,ij->i", w @ scaled, w)
         surest[where] = test.pvalues(where).min(axis=1)
     together = fisher.sf(statistic / m, m, m * nu)

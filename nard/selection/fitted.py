@@ -40,7 +40,13 @@ def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> 
     problem, state, left = joint.problem, joint.state, preparation.degrees_left
     if preparation.prior is not None:
         return associations_under_entries(
-            data, problem, state.omega, joint.entries, preparation.prior, preparation.n_hidden, left
+            data,
+            preparation.data.leaving(problem.Y),
+            state.omega,
+            joint.entries,
+            preparation.prior,
+            preparation.n_hidden,
+            left,
         )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
