@@ -17,10 +17,11 @@ import numpy as np
 from nard.algorithms.effects import Effects, Inputs, Known, hopeless_by_bounds, largest, log_prior_of, worths
 from nard.compiled import each, njit
 
-__all__ = ["MOST_CANDIDATES", "choose"]
+__all__ = ["ALL_CANDIDATES", "MOST_CANDIDATES", "choose"]
 
-# Up to so many inputs all of them are candidates.
-MOST_CANDIDATES = 512
+# Up to so many inputs all of them are candidates, else so many of them.
+ALL_CANDIDATES = 512
+MOST_CANDIDATES = 256
 # Products of so many numbers are looked at together.
 _AT_ONCE = 2**24
 
