@@ -23,6 +23,8 @@ __all__ = [
     "product_traces",
     "put_inside_box",
     "share_of_nonzeros",
+    "square_trace",
+    "sweep_block",
     "sweep_columns",
     "warm_dual",
 ]
@@ -74,7 +76,7 @@ def _beyond(s, fitted, bound, slack, index, count):
     return count
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, fastmath=_FAST, nogil=True)
 def _combine_rows(W, coefficients, index, count, out):
     """out = Σ_k c_k W_index(k) over k < count, four rows at a time to spare memory traffic."""
     m = W.shape[0]
@@ -115,20 +117,28 @@ def _lasso(gram, gradient, beta, penalty, count, threshold):
             break
 
 
-@njit(cache=True, fastmath=_FAST)
-def sweep_columns(S, L, W, B, threshold):
-    """One sweep over the columns of correlations, in place; row j of B holds column j's β.
+@njit(cache=True)
+def _grown(gram, solved, count):
+    """A Gram matrix with room for ``count`` rows, which begins with what is solved."""
+    larger = np.empty((2 * count, 2 * count))
+    larger[:solved, :solved] = gram[:solved, :solved]
+    return larger
 
-    The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
-    columns of the mean absolute change of W.
+
+@njit(cache=True, fastmath=_FAST, nogil=True)
+def _sweep(S, L, W, B, first, lagging, threshold):
+    """Solves the columns from ``first`` on, as many as S, L and B have rows, in place.
+
+    Where ``lagging``, an entry of W is written to the other half only when all of them are solved, and W stays in the
+    box. Until then the rows of these columns are up to date, but in other rows what belongs to them is not.
     """
-    m = S.shape[0]
-    gram, fitted = np.empty((m, m)), np.empty(m)
+    m, end = W.shape[0], first + S.shape[0]
+    gram, fitted = np.empty((_CHUNK, _CHUNK)), np.empty(m)
     gradient, penalty, coefficients, kept = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     index, kept_index = np.empty(2 * m, dtype=np.int64), np.empty(m, dtype=np.int64)
     largest = 0.0
-    for j in range(m):
-        beta, s, bound, old = B[j], S[j], L[j], W[j]
+    for j in range(first, end):
+        beta, s, bound, old = B[j - first], S[j - first], L[j - first], W[j]
         # Column j itself never counts as violated: bound_j is 0, and its fit is set to s_j throughout.
         count = _nonzeros(beta, index)
         if count == 0:
@@ -140,12 +150,15 @@ def sweep_columns(S, L, W, B, threshold):
             gradient[a] = s[index[a]]
         solved = 0
         for _ in range(_MAX_ROUNDS):
+            if count > len(gram):
+                gram = _grown(gram, solved, count)
             for a in range(solved, count):
-                row = W[index[a]]
+                i = index[a]
                 for b in range(a + 1):
-                    gram[a, b] = row[index[b]]
+                    k = index[b]
+                    gram[a, b] = W[k, i] if lagging and first <= k < end else W[i, k]
                     gram[b, a] = gram[a, b]
-                penalty[a] = bound[index[a]]
+                penalty[a] = bound[i]
             if solved == 0:
                 for a in range(count):
                     for b in range(count):
@@ -157,9 +170,15 @@ def sweep_columns(S, L, W, B, threshold):
                     kept_index[n_kept], kept[n_kept] = index[a], coefficients[a]
                     n_kept += 1
             _combine_rows(W, kept, kept_index, n_kept, fitted)
+            if lagging:
+                for i in range(first, end):
+                    fit = 0.0
+                    for k in range(n_kept):
+                        fit += kept[k] * W[i, kept_index[k]]
+                    fitted[i] = fit
             fitted[j] = s[j]
-            end = _beyond(s, fitted, bound, threshold, index, count)
-            for a in range(solved, end):
+            found = _beyond(s, fitted, bound, threshold, index, count)
+            for a in range(solved, found):
                 i = index[a]
                 listed = False
                 for b in range(solved):
@@ -172,13 +191,39 @@ def sweep_columns(S, L, W, B, threshold):
         for a in range(solved):
             beta[index[a]] = coefficients[a]
         change = 0.0
+        if lagging:
+            for i in range(m):
+                fitted[i] = min(max(fitted[i], s[i] - bound[i]), s[i] + bound[i])
         for i in range(m):
             change += abs(fitted[i] - old[i])
             old[i] = fitted[i]
-        for i in range(m):
+        for i in range(first if lagging else 0, end if lagging else m):
             W[i, j] = fitted[i]
         largest = max(largest, change / (m - 1))
     return largest
+
+
+@njit(cache=True, fastmath=_FAST)
+def sweep_columns(S, L, W, B, threshold):
+    """One sweep over the columns of correlations, in place; row j of B holds column j's β.
+
+    The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
+    columns of the mean absolute change of W.
+    """
+    return _sweep(S, L, W, B, 0, False, threshold)
+
+
+@njit(cache=True, nogil=True)
+def sweep_block(S, L, W, B, first, threshold):
+    """As :func:`sweep_columns` for some columns only, whose rows of S, L and B are given; W stays inside the box."""
+    change = _sweep(S, L, W, B, first, True, threshold)
+    end = first + len(S)
+    # Tile by tile, since a column's entries are far from each other in memory.
+    for top in range(0, len(W), _TILE):
+        for i in range(top, min(top + _TILE, len(W))):
+            for j in range(first, end):
+                W[i, j] = W[j, i]
+    return change
 
 
 @njit(cache=True, error_model="numpy")
@@ -263,6 +308,26 @@ def product_traces(omega, W, E):
                 for j in range(left, min(left + _TILE, i)):
                     square += 2.0 * E[i, j] * E[j, i]
     return trace, square
+
+
+@njit(cache=True, fastmath=_FAST, nogil=True)
+def square_trace(data, indices, indptr, W, part):
+    """What some rows contribute to Tr(E²) of E = ΩW − I: Σ_j E_ij E_ji, E_ji being (WΩ − I)_ij. Ω comes in CSR."""
+    first, last = part
+    m = W.shape[0]
+    product, total = np.empty(m), 0.0
+    for i in range(first, last):
+        start, end = indptr[i], indptr[i + 1]
+        _combine_rows(W, data[start:end], indices[start:end], end - start, product)
+        product[i] -= 1.0
+        row = W[i]
+        for j in range(m):
+            other = 0.0
+            for k in range(indptr[j], indptr[j + 1]):
+                other += row[indices[k]] * data[k]
+            total += product[j] * other
+        total -= product[i]
+    return total
 
 
 @njit(cache=True, fastmath=_FAST)
