@@ -74,6 +74,7 @@ def assert_certified(S, lam, result, tol):
 @pytest.mark.parametrize("block", [7, 64])
 def test_giants_are_solved_as_others_are(lam, block, monkeypatch):
     monkeypatch.setattr(giant, "_BLOCK", block)
+    monkeypatch.setattr(giant, "_ROWS", 3 * block)
     S = sample_covariance(60, 100, seed=0)
     plain, found = with_and_without(monkeypatch, S=S, lam=lam, tol=1e-9, max_iter=1000)
     assert_certified(S, lam, found, 1e-9)

@@ -17,6 +17,7 @@ from nard.compiled import njit
 
 __all__ = [
     "columns_from_precision",
+    "join_parts",
     "linear_terms",
     "mean_off_diagonal",
     "precision_from_columns",
@@ -24,9 +25,10 @@ __all__ = [
     "put_inside_box",
     "share_of_nonzeros",
     "square_trace",
-    "sweep_block",
     "sweep_columns",
+    "sweep_part",
     "warm_dual",
+    "write_columns",
 ]
 
 _MAX_PASSES = 100
@@ -126,11 +128,12 @@ def _grown(gram, solved, count):
 
 
 @njit(cache=True, fastmath=_FAST, nogil=True)
-def _sweep(S, L, W, B, first, lagging, threshold):
+def _sweep(S, L, W, B, first, lagging, threshold, others, solved_ones):
     """Solves the columns from ``first`` on, as many as S, L and B have rows, in place.
 
-    Where ``lagging``, an entry of W is written to the other half only when all of them are solved, and W stays in the
-    box. Until then the rows of these columns are up to date, but in other rows what belongs to them is not.
+    Where ``lagging``, W stays in the box, and only rows of these columns are written: of other rows, what belongs to
+    these columns is out of date from then on. Columns that ``solved_ones`` marks are left out, and so are those whose
+    β would reach the variables in the range ``others``; the rest get marked.
     """
     m, end = W.shape[0], first + S.shape[0]
     gram, fitted = np.empty((_CHUNK, _CHUNK)), np.empty(m)
@@ -138,6 +141,8 @@ def _sweep(S, L, W, B, first, lagging, threshold):
     index, kept_index = np.empty(2 * m, dtype=np.int64), np.empty(m, dtype=np.int64)
     largest = 0.0
     for j in range(first, end):
+        if solved_ones[j - first]:
+            continue
         beta, s, bound, old = B[j - first], S[j - first], L[j - first], W[j]
         # Column j itself never counts as violated: bound_j is 0, and its fit is set to s_j throughout.
         count = _nonzeros(beta, index)
@@ -148,8 +153,12 @@ def _sweep(S, L, W, B, first, lagging, threshold):
         for a in range(count):
             coefficients[a] = beta[index[a]]
             gradient[a] = s[index[a]]
-        solved = 0
+        solved, left_out = 0, False
         for _ in range(_MAX_ROUNDS):
+            for a in range(solved, count):
+                left_out |= others[0] <= index[a] < others[1]
+            if left_out:
+                break
             if count > len(gram):
                 gram = _grown(gram, solved, count)
             for a in range(solved, count):
@@ -188,6 +197,9 @@ def _sweep(S, L, W, B, first, lagging, threshold):
                     count += 1
             if count == solved:
                 break
+        if left_out:
+            continue
+        solved_ones[j - first] = True
         for a in range(solved):
             beta[index[a]] = coefficients[a]
         change = 0.0
@@ -210,20 +222,49 @@ def sweep_columns(S, L, W, B, threshold):
     The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
     columns of the mean absolute change of W.
     """
-    return _sweep(S, L, W, B, 0, False, threshold)
+    return _sweep(S, L, W, B, 0, False, threshold, (0, 0), np.zeros(len(S), dtype=np.bool_))
+
+
+@njit(cache=True, fastmath=_FAST, nogil=True)
+def sweep_part(S, L, W, B, first, threshold, others, solved_ones):
+    """Some columns of a block, at the same time as the ``others`` of it; see :func:`join_parts`."""
+    return _sweep(S, L, W, B, first, True, threshold, others, solved_ones)
+
+
+@njit(cache=True, fastmath=_FAST, nogil=True)
+def join_parts(S, L, W, B, first, second, threshold, solved_ones):
+    """After both parts of a block, which begin at ``first`` and ``second``, have been solved at the same time.
+
+    No β of one part reaches into the other, so that it is what it would be had the second part been solved after the
+    first: only w_ij = β_jᵀw_i of the pairs between them is to be made good. Columns left out are solved now. Returns
+    the largest change of these.
+    """
+    end = first + len(S)
+    index = np.empty(W.shape[0], dtype=np.int64)
+    for j in range(second, end):
+        s, bound, beta = S[j - first], L[j - first], B[j - first]
+        count = _nonzeros(beta, index)
+        for i in range(first, second):
+            if solved_ones[j - first] and solved_ones[i - first]:
+                fit = 0.0
+                for k in range(count):
+                    fit += beta[index[k]] * W[i, index[k]]
+                W[i, j] = min(max(fit, s[i] - bound[i]), s[i] + bound[i])
+            if solved_ones[i - first]:
+                W[j, i] = W[i, j]
+            else:
+                W[i, j] = W[j, i]
+    return _sweep(S, L, W, B, first, True, threshold, (0, 0), solved_ones)
 
 
 @njit(cache=True, nogil=True)
-def sweep_block(S, L, W, B, first, threshold):
-    """As :func:`sweep_columns` for some columns only, whose rows of S, L and B are given; W stays inside the box."""
-    change = _sweep(S, L, W, B, first, True, threshold)
-    end = first + len(S)
+def write_columns(W, first, end, top, bottom):
+    """w_ij ← w_ji of the columns from ``first`` to before ``end``, in the rows from ``top`` to before ``bottom``."""
     # Tile by tile, since a column's entries are far from each other in memory.
-    for top in range(0, len(W), _TILE):
-        for i in range(top, min(top + _TILE, len(W))):
+    for start in range(top, bottom, _TILE):
+        for i in range(start, min(start + _TILE, bottom)):
             for j in range(first, end):
                 W[i, j] = W[j, i]
-    return change
 
 
 @njit(cache=True, error_model="numpy")

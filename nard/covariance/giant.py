@@ -1,18 +1,19 @@
 """The graphical lasso of thousands of connected variables: one dense matrix, W, and otherwise sparse ones.
 
-The ascent is that of :mod:`nard.covariance.columns`; S and L pass by a few rows at a time, once at the start and once in
-every sweep, and W stays inside the box. The gap needs no factor of W. With E = ΩW − I, whose eigenvalues e_i are those
-of Ω^½WΩ^½ − I,
+The ascent is that of :mod:`nard.covariance.columns`; S and L pass by a few rows at a time, once at the start and once
+in every sweep, and W stays inside the box. Two columns are solved at the same time where neither's β reaches the other.
 
-    primal − dual = Σ_ij (L_ij|ω_ij| − (W_ij − S_ij)ω_ij) − Σ_i (ln(1 + e_i) − e_i),
+The gap needs no factor of W. With E = ΩW − I, whose eigenvalues e_i are those of Ω^½WΩ^½ − I,
+
+    primal − dual = Σ_ij (L_ij|ω_ij| − (W_ij − S_ij)ω_ij) + Σ_i (e_i − ln(1 + e_i)),
 
 whose first sum is over the entries of Ω. Where Ω ≻ 0 and no |e_i| exceeds ρ < 1, W is positive definite, and as
-|ln(1 + e) − e + e²/2| ≤ |e|³/(3(1 − |e|)), the second sum is at most Tr(E²)/2 + ρTr(E²)/(3(1 − ρ)).
+(e − ln(1 + e))/e² falls with e, the second sum is at most cTr(E²), c = −(ρ + ln(1 − ρ))/ρ².
 
 Tr(E²) takes one product of Ω and W. For ρ, a matrix A and k standard normal vectors g have
 ‖A‖ ≤ α√(2/π) max ‖Ag‖ but for a chance of α⁻ᵏ (Halko, Martinsson & Tropp 2011, Lemma 4.1), and ρ ≤ ‖E^q‖^(1/q). Of ten
-vectors and α = 10 that chance is 10⁻¹⁰, below that of rounding errors which go unnoticed. The same vectors give an
-estimate of Tr(E²) which says when the product is worth its time.
+vectors and α = 10 that chance is 10⁻¹⁰. The same vectors give an estimate of Tr(E²) which says when the product, and
+ln|Ω|, are worth their time.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ import numpy as np
 from scipy import sparse
 
 from nard.covariance.allocation import matrices
-from nard.covariance.columns import square_trace, sweep_block
+from nard.covariance.columns import join_parts, square_trace, sweep_part, write_columns
 from nard.covariance.elimination import sparse_log_determinant
 from nard.covariance.gaussian import log_determinant
 from nard.covariance.rows import Rows
 from nard.covariance.screening import inside_rows, shrinkage, take_block
-from nard.covariance.threads import ahead, in_threads
+from nard.covariance.threads import in_threads
 
 __all__ = ["Earlier", "GiantSolution", "solve_giant"]
 
-# Rows that pass by together.
+# Rows that pass by together, and those of them whose columns are solved before W's other rows get to know.
+_ROWS = 512
 _BLOCK = 64
 # As for small problems (glasso.py): the columns' accuracy, relative to the last sweep's change, and when it is too low.
 _INNER_FRACTION = 0.1
@@ -42,7 +44,9 @@ _SLOW = 0.5
 # Of the bound of the eigenvalues: k, α and q.
 _PROBES = 10
 _ALPHA = 10.0
-_POWER = 8
+_POWER = 16
+# The smallest ρ for which rounding leaves c as it is.
+_TINY = 1e-4
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,14 @@ class GiantSolution:
     steps: int
 
 
-def _blocks(m: int) -> list[tuple[int, int]]:
-    return [(at, min(at + _BLOCK, m)) for at in range(0, m, _BLOCK)]
+def _ranges(m: int, size: int) -> list[tuple[int, int]]:
+    return [(at, min(at + size, m)) for at in range(0, m, size)]
 
 
 def _passing(problem: Rows) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """All rows of S and L, some at a time, with the first and the one after the last."""
-    blocks = _blocks(problem.m)
-    for (first, last), (S, L) in zip(blocks, ahead(lambda block: problem.rows(*block), blocks), strict=True):
+    for first, last in _ranges(problem.m, _ROWS):
+        S, L = problem.rows(first, last)
         yield first, last, S, L
 
 
@@ -101,13 +105,30 @@ def _put_inside(problem: Rows, earlier: Earlier, W: np.ndarray) -> float:
     return total / (m * (m - 1))
 
 
+def _solve_block(S, L, W, beta, first: int, threshold: float) -> float:
+    """The columns from ``first`` on, whose rows are given, in two parts at the same time; the largest change."""
+    last, middle = first + len(S), first + (len(S) + 1) // 2
+    done = np.zeros(len(S), dtype=bool)
+
+    def part(own: tuple[int, int], others: tuple[int, int]) -> float:
+        here = slice(own[0] - first, own[1] - first)
+        return sweep_part(S[here], L[here], W, beta[here], own[0], threshold, others, done[here])
+
+    low, high = (first, middle), (middle, last)
+    changes = in_threads(lambda parts: part(*parts), [(low, high), (high, low)])
+    changes.append(join_parts(S, L, W, beta, first, middle, threshold, done))
+    in_threads(lambda rows: write_columns(W, first, last, *rows), _ranges(len(W), -(-len(W) // 2)))
+    return max(changes)
+
+
 def _sweep(problem: Rows, W: np.ndarray, B: sparse.csr_array, threshold: float) -> tuple[sparse.csr_array, float]:
     """All columns once; their new β, as rows, and the largest change."""
     parts, largest = [], 0.0
     for first, last, S, L in _passing(problem):
-        beta = B[first:last].toarray()
-        largest = max(largest, sweep_block(S, L, W, beta, first, threshold))
-        parts.append(sparse.csr_array(beta))
+        for start, end in _ranges(last - first, _BLOCK):
+            beta = B[first + start : first + end].toarray()
+            largest = max(largest, _solve_block(S[start:end], L[start:end], W, beta, first + start, threshold))
+            parts.append(sparse.csr_array(beta))
     return sparse.vstack(parts, format="csr"), largest
 
 
@@ -151,30 +172,32 @@ class _Gap:
         return self.omega @ (self.W @ G) - G
 
     def estimate(self) -> float:
-        """What the gap will be, but for the third and higher powers of E."""
+        """What the gap will be, roughly."""
         self._probes = np.random.default_rng(0).standard_normal((len(self.W), _PROBES))
         self._squared = self._times(self._times(self._probes))
-        return self.slackness + 0.5 * max(float(np.vdot(self._probes, self._squared)) / _PROBES, 0.0)
+        self._square = max(float(np.vdot(self._probes, self._squared)) / _PROBES, 0.0)
+        return self.slackness + 0.5 * self._square
 
-    def radius(self) -> float:
-        """A bound of all |e_i|."""
+    def bounded(self) -> float:
+        """What :meth:`certified` will be, but that Tr(E²) is an estimate; infinite where nothing is known of W."""
         G = self._squared
         for _ in range(_POWER - 2):
             G = self._times(G)
-        return float(_ALPHA * np.sqrt(2.0 / np.pi) * np.sqrt((G**2).sum(axis=0).max())) ** (1.0 / _POWER)
+        radius = float(_ALPHA * np.sqrt(2.0 / np.pi) * np.sqrt((G**2).sum(axis=0).max())) ** (1.0 / _POWER)
+        radius = max(radius, _TINY)
+        self._curvature = -(radius + np.log1p(-radius)) / radius**2 if radius < 1.0 else np.inf
+        return self.slackness + self._curvature * self._square
 
     def certified(self, logdet: float | None = None) -> tuple[float, float, float]:
         """ln|Ω|, if it is not known, the primal objective and a bound of the gap; infinite where there is none."""
         if logdet is None:
             logdet = sparse_log_determinant(self.omega)
-        if logdet == -np.inf:
-            return logdet, np.inf, np.inf
-        primal, radius = self._linear_terms - logdet, self.radius()
-        if not radius < 1.0:
+        primal = self._linear_terms - logdet
+        if not np.isfinite(primal + self._curvature):
             return logdet, primal, np.inf
         arrays = self.omega.data, self.omega.indices, self.omega.indptr
-        square = max(sum(in_threads(partial(square_trace, *arrays, self.W), _blocks(len(self.W)))), 0.0)
-        return logdet, primal, self.slackness + square * (0.5 + radius / (3.0 * (1.0 - radius)))
+        square = max(sum(in_threads(partial(square_trace, *arrays, self.W), _ranges(len(self.W), _BLOCK))), 0.0)
+        return logdet, primal, self.slackness + self._curvature * square
 
 
 def _factorised(found: _Gap, logdet: float, primal: float) -> tuple[sparse.csr_array, float, float, float]:
@@ -194,12 +217,12 @@ def solve_giant(problem: Rows, start: Earlier | None, tol: float, max_iter: int)
     if start is not None:
         mean = _put_inside(problem, start, W)
         found = _Gap(problem, start.omega, W)
-        before = found.estimate()
-        if before <= target:
+        before, bound = found.estimate(), found.bounded()
+        if bound <= target:
             logdet, primal, gap = found.certified(start.logdet)
             if gap <= target:
                 return GiantSolution(start.omega, W, logdet, primal, max(gap, 0.0), 0)
-        warm = found.radius() < 1.0  # otherwise W need not be positive definite
+        warm = np.isfinite(bound)  # otherwise W need not be positive definite
         B = _columns(start.omega)
     if not warm:
         mean, before = _feasible(problem, W), np.inf
@@ -212,7 +235,8 @@ def solve_giant(problem: Rows, start: Earlier | None, tol: float, max_iter: int)
             continue
         found = _Gap(problem, _precision(W, B), W)
         estimate = found.estimate()
-        if estimate <= target or sweep == max_iter:
+        last = sweep == max_iter
+        if (estimate <= target or last) and (found.bounded() <= target or last):
             logdet, primal, gap = found.certified()
             if gap <= target:
                 break

@@ -6,10 +6,10 @@ The parts do not depend on the number of threads and results come back in their 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["ahead", "in_threads", "thread_count"]
+__all__ = ["in_threads", "thread_count"]
 
 
 def thread_count() -> int:
@@ -27,16 +27,3 @@ def in_threads(function: Callable, parts: Iterable) -> list:
         return [function(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, parts))
-
-
-def ahead(function: Callable, parts: list) -> Iterator:
-    """``function`` of every part, the next one in the making while one is used."""
-    if thread_count() == 1:
-        yield from map(function, parts)
-        return
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(function, parts[0])
-        for part in parts[1:]:
-            this, following = following, pool.submit(function, part)
-            yield this.result()
-        yield following.result()
