@@ -33,6 +33,11 @@ def hubs_and_chain(m, n, seed=0):
     return R - R.mean(axis=0)
 
 
+@pytest.fixture(autouse=True)
+def small_ones_count_as_sparse(monkeypatch):
+    monkeypatch.setattr(giant, "_SPARSE", 1.0)
+
+
 @pytest.fixture
 def giants(monkeypatch):
     """Every component of more than two variables is a giant."""
@@ -71,8 +76,11 @@ def assert_certified(S, lam, result, tol):
 
 
 @pytest.mark.parametrize("lam", [0.03, 0.1, 0.3])
+@pytest.mark.parametrize("sparse", [0.0, 1.0])
 @pytest.mark.parametrize("block", [7, 64])
-def test_giants_are_solved_as_others_are(lam, block, monkeypatch):
+def test_giants_are_solved_as_others_are(lam, block, sparse, monkeypatch):
+    """By blocks of any size, and with the gap from a Cholesky factor or without."""
+    monkeypatch.setattr(giant, "_SPARSE", sparse)
     monkeypatch.setattr(giant, "_BLOCK", block)
     monkeypatch.setattr(giant, "_ROWS", 3 * block)
     S = sample_covariance(60, 100, seed=0)
