@@ -34,6 +34,10 @@ _ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
+# With more outputs than this the turns of B and Ω end when J falls by less than ten times the tolerance: each of them
+# takes a graphical lasso of thousands of variables.
+_MANY_OUTPUTS = 1000
+_COARSER = 10.0
 
 
 @dataclass(frozen=True)
@@ -253,6 +257,8 @@ def fit_joint(
 ) -> JointFit:
     """Turns of α and Ω given B, and of B given both, until J settles; ``options`` are those of :func:`minimise`."""
     rough, entries = preparation.rough, preparation.entries
+    if preparation.prior is not None and preparation.data.Y.shape[1] > _MANY_OUTPUTS:
+        tol *= _COARSER
     data = preparation.residual_data(entries)
     problem = preparation.problem(data, preparation.rough_extra(), lam, alpha_prior, cov_prior)
     start = starting_state(problem, rough, method, tol, watch)
