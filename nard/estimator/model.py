@@ -95,7 +95,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     relevance : {"auto", "inputs", "entries", "both"}, default="auto"
         Which parts W = U + B has. "inputs": the paper's column-wise U, for inputs that drive many outputs. "entries":
         the entry-wise B, every output a sum of few single effects. "both": U and B. "auto": whichever predicts held-out
-        samples best (5-fold cross-validation); U is not tried where samples × inputs × outputs exceed 2·10⁹. With more
+        samples best (5-fold cross-validation); U is not tried where samples × inputs × outputs exceed 5·10⁸. With more
         than 1,000 outputs the choice, of λ too, is made on 500 of them. Findings are tested under the entry-wise model,
         except for "inputs".
     hidden : int or "auto", default="auto"
