@@ -110,7 +110,11 @@ def own_genes(groups: pd.DataFrame) -> dict[str, list[str]]:
 
 def own_inputs(groups: pd.DataFrame, inputs: list[str], outputs: list[str]) -> np.ndarray:
     """Boolean (outputs, 2, inputs): the inputs that share a pathway with the output, and the others."""
-    members = groups.assign(pathways=groups["pathways"].str.split(";")).set_index(["side", "name"])["pathways"]
-    of_input = [set(members["inputs", name]) - {OTHER} for name in inputs]
-    own = np.array([[bool(set(members["outputs", name]) & mine) for mine in of_input] for name in outputs])
+    member = groups.set_index(["side", "name"])["pathways"].str.get_dummies(";").drop(columns=OTHER, errors="ignore")
+    # Counts of shared pathways are small, and products of floats are quick.
+    of_inputs, of_outputs = (
+        member.loc[[(side, name) for name in names]].to_numpy(dtype=np.float32)
+        for side, names in (("inputs", inputs), ("outputs", outputs))
+    )
+    own = of_outputs @ of_inputs.T > 0
     return np.stack([own, ~own], axis=1)

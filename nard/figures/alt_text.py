@@ -58,10 +58,10 @@ def trace(cohort) -> str:
 def trust(cohort) -> str:
     """How the p-values spread: of those of nothing half are above a half."""
     above = []
-    for name, table in (("associations", cohort.associations), ("edges", cohort.edges)):
-        values = table["pvalue"].dropna()
-        if len(values) and (name == "edges" or cohort.fit["associations_listed"] == "all"):
-            above.append(f"{(values > 0.5).mean():.0%} of those of {name}")
+    for name, counts in cohort.fit["pvalues"].items():
+        if counts["tests"]:
+            half = [sum(counts[which][len(counts[which]) // 2 :]) for which in ("selected", "others")]
+            above.append(f"{sum(half) / counts['tests']:.0%} of those of {name}")
     said = f"; above one half are {listed(above)}" if above else ""
     cautions = cohort.fit["cautions"]
     ending = f"{counted(len(cautions), 'caution')} below them" if cautions else "no caution"

@@ -312,7 +312,7 @@ CATALOGUE: dict[str, Figure] = {
         "at zero where the tests hold, and what else was checked.",
         cases=_tested,
         fits=_reference,
-        inputs={"fit": "{fit}/fit.json", "associations": "{fit}/associations.tsv", "edges": "{fit}/edges.tsv"},
+        inputs={"fit": "{fit}/fit.json"},
         draw="nard.figures.trust.draw_trust",
         alt=alt_text.trust,
     ),

@@ -224,7 +224,7 @@ def preparation_settings(config: Mapping, cohort: str) -> dict:
 
 def fit_settings(config: Mapping, method: str) -> dict:
     """Those settings of the section `fit` that a method's fits depend on."""
-    return {key: config["fit"][key] for key in ("fdr", *find_method(method).takes)}
+    return {key: config["fit"][key] for key in ("fdr", "statistics", *find_method(method).takes)}
 
 
 def methods_of(config: Mapping, cohort: str) -> list[str]:

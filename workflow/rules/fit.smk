@@ -19,6 +19,7 @@ rule fit:
         model="results/{cohort}/{method}/model.npz",
         graph="results/{cohort}/{method}/network.graphml",
         cx2="results/{cohort}/{method}/network.cx2",
+        **statistics_file(config),
     log:
         "results/logs/fit/{cohort}_{method}.log",
     benchmark:

@@ -129,6 +129,8 @@ def _fit(
     fit, edges, associations = tables.fit, tables.edges, tables.associations
     # A table of selected rows alone knows nothing beyond the false discovery rate.
     beyond = None if fit["associations_listed"] == "all" else math.nextafter(fit["fdr"], 1.0)
+    # Of the edges the surest others are listed too, in the order of their q-values.
+    edges_beyond = None if fit["edges_listed"] == "all" else float(edges["qvalue"].max())
     relevance = tables.features.set_index("feature")["qvalue"].reindex(list(inputs))
     return {
         "title": find_method(method).title,
@@ -141,7 +143,7 @@ def _fit(
             "partial_correlation",
             edge_intervals(edges),
             _EDGES,
-            None,
+            edges_beyond,
             selected.get((method, "edges"), ()),
         ),
         "associations": _findings(
