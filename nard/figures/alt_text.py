@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from nard.export.communities import MOST_NODES
 from nard.figures.words import NAMES, counted, labelled, listed, signed
 from nard.fits.methods import find_method
 
@@ -18,7 +19,8 @@ _STRONGEST = 3
 def network(cohort) -> str:
     _, outputs = NAMES[cohort.summary["kind"]]
     edges = cohort.edges[cohort.edges["selected"]]
-    start = f"Network of {len(cohort.nodes)} {outputs} in {cohort.title} with {counted(len(edges), 'edge')}"
+    what = "Communities of the network" if len(cohort.nodes) > MOST_NODES else "Network"
+    start = f"{what} of {len(cohort.nodes)} {outputs} in {cohort.title} with {counted(len(edges), 'edge')}"
     if not len(edges):
         return f"{start}."
     by_strength = edges.sort_values("partial_correlation", key=abs, ascending=False, kind="stable").head(_STRONGEST)

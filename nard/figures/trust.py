@@ -17,6 +17,7 @@ __all__ = ["draw_trust", "plot_trust"]
 # In inches: a histogram with its labels, a line of text, the columns of the checks.
 HISTOGRAM, BELOW, ABOVE, LINE = 1.7, 0.45, 0.45, 0.17
 COLUMNS = (0.0, 2.0, 4.9)
+_MANY = 100_000  # numbers from here on are given in millions
 
 
 @house_style()
@@ -119,12 +120,15 @@ def _draw_histogram(ax, counts):
         ax.axis("off")
         ax.text(0.5, 0.5, "there are no tests", ha="center", va="center", transform=ax.transAxes, color=MUTED)
         return
-    labels = [f"not selected ({numbers[0]})", f"selected ({numbers[1]})"]
+    labels = [f"not selected ({_short(numbers[0])})", f"selected ({_short(numbers[1])})"]
     style = {"stacked": True, "color": ["#A9BCCB", POSITIVE], "edgecolor": "white", "linewidth": 0.3}
     ax.hist([(BINS[1:] + BINS[:-1]) / 2] * 2, BINS, weights=heights, label=labels, **style)
     even = sum(numbers) / (len(BINS) - 1)
     ax.axhline(even, color="black", linestyle="--", linewidth=0.8, label="even")
     ax.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")
+    if even >= _MANY:
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g}")
+        ax.set_ylabel("tests (millions)")
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),
@@ -134,3 +138,7 @@ def _draw_histogram(ax, counts):
         handlelength=1.4,
         borderpad=0.2,
     )
+
+
+def _short(number) -> str:
+    return f"{number / 1e6:.3g} M" if number >= _MANY else str(number)

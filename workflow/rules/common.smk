@@ -346,7 +346,7 @@ def figure_modules(figure, wildcards):
 
 
 def figure_caption(figure, wildcards):
-    return figure.caption.format(**wildcards)
+    return figure.caption_for(wildcards)
 
 
 def figure_settings(figure, wildcards):
