@@ -101,7 +101,8 @@ def test_large_matrices_are_kept_without_their_zeros(monkeypatch):
     monkeypatch.setattr("nard.fits.arrays.MOST_ROWS", 50)
     sparse = np.zeros((20, 30))
     sparse[3, 4], sparse[19, 29] = 1.0, -2.0
-    kept = packed({"coef": sparse, "precision": np.eye(20), "input_coef": np.ones((20, 30)), "alpha": np.ones(20)})
+    arrays = {"coef": sparse, "precision": np.eye(20), "input_coef": np.ones((20, 30)), "alpha": np.ones(20)}
+    kept = {key: part for name, array in arrays.items() for key, part in packed(name, array).items()}
     assert issparse(unpacked(kept, "coef"))
     np.testing.assert_array_equal(unpacked(kept, "coef").toarray(), sparse)
     np.testing.assert_array_equal(unpacked(kept, "precision").toarray(), np.eye(20))

@@ -72,7 +72,8 @@ def association_table(features, targets, test: EntryTest, fdr: float, selected_o
 def edge_table(targets, test: EdgeTest, fdr: float, most: int | None = None) -> pd.DataFrame:
     _check_fdr(fdr)
     rows, columns = np.triu_indices(len(targets), 1)
-    pvalue = two_sided(test.z[rows, columns], test.degrees)
+    degrees = np.broadcast_to(test.degrees, test.z.shape)
+    pvalue = two_sided(test.z[rows, columns], degrees[rows, columns])
     qvalue = qvalues(pvalue)
     selected = qvalue <= fdr
     # q-values rise with p-values, so that the selected come first.
@@ -90,7 +91,7 @@ def edge_table(targets, test: EdgeTest, fdr: float, most: int | None = None) -> 
             "precision": test.precision[rows, columns],
             "partial_correlation": partial / beyond,
             "sd": test.sd[rows, columns] / beyond,
-            "degrees": test.degrees,
+            "degrees": degrees[rows, columns],
             "z": test.z[rows, columns],
             "pvalue": pvalue[kept],
             "qvalue": qvalue[kept],

@@ -14,19 +14,17 @@ __all__ = ["packed", "unpacked"]
 _PARTS = ("data", "indices", "indptr", "shape")
 
 
-def packed(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays, of which a large one is given by the parts of its sparse form: ``coef.data``, ``coef.indices``, ….
+def packed(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
+    """The array by its name, or a large one by the parts of its sparse form: ``coef.data``, ``coef.indices``, ….
 
     One that is large even so is left out: it would be hundreds of megabytes that no file of results needs.
     """
-    kept: dict[str, np.ndarray] = {}
-    for name, array in arrays.items():
-        if np.size(array) <= MOST_ROWS:
-            kept[name] = array
-        elif np.count_nonzero(array) <= MOST_ROWS:
-            sparse = csr_array(array)
-            kept |= {f"{name}.{part}": np.asarray(getattr(sparse, part)) for part in _PARTS}
-    return kept
+    if np.size(array) <= MOST_ROWS:
+        return {name: array}
+    if np.count_nonzero(array) > MOST_ROWS:
+        return {}
+    sparse = csr_array(array)
+    return {f"{name}.{part}": np.asarray(getattr(sparse, part)) for part in _PARTS}
 
 
 def unpacked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray | csr_array:
@@ -38,7 +36,7 @@ def unpacked(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray | csr_ar
     >>> from nard.fits.arrays import packed, unpacked
     >>> large = np.zeros((2000, 2000))
     >>> large[3, 4] = 1.0
-    >>> unpacked(packed({"coef": large}), "coef")[3, 4]
+    >>> unpacked(packed("coef", large), "coef")[3, 4]
     np.float64(1.0)
     """
     if name in arrays:

@@ -148,7 +148,7 @@ def write_fit(
     write_tsv(pd.DataFrame(columns=["lam", "score"]) if path is None else path, paths["lam_path"])
     write_npz(
         paths["model"],
-        **packed({name: getattr(model, f"{name}_") for name in _ARRAYS if hasattr(model, f"{name}_")}),
+        **_arrays(model),
         features=np.array(model.feature_labels_, dtype=str),
         targets=np.array(model.target_labels_, dtype=str),
     )
@@ -160,6 +160,16 @@ def write_fit(
         write_statistics(model, paths["statistics"])
     write_json(summary, paths["fit"])
     return summary
+
+
+def _arrays(model) -> dict[str, np.ndarray]:
+    """One after the other, since a large one may be made when it is asked for."""
+    kept: dict[str, np.ndarray] = {}
+    for name in _ARRAYS:
+        array = getattr(model, f"{name}_", None)
+        if array is not None:
+            kept |= packed(name, array)
+    return kept
 
 
 def placed_graph(nodes, groups, edges, associations) -> nx.Graph:

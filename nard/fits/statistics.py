@@ -50,15 +50,17 @@ def association_pvalues(model) -> Iterator[np.ndarray]:
 def edge_pvalues(model) -> Iterator[np.ndarray]:
     """p-values of all pairs of outputs, output by output; none of a method that does not test."""
     if test := getattr(model, "edge_test_", None):
+        degrees = np.broadcast_to(test.degrees, test.z.shape)
         for i in range(len(model.target_labels_)):
-            yield two_sided(test.z[i, i + 1 :], test.degrees)
+            yield two_sided(test.z[i, i + 1 :], degrees[i, i + 1 :])
 
 
 def write_statistics(model, path: str | Path) -> None:
     """Every z of a fit in one compressed file; without arrays of z for a method that does not test.
 
     ``associations`` are inputs × outputs, ``edges`` outputs × outputs of which the part above the diagonal is filled;
-    ``degrees_associations`` and ``degrees_edges`` are the degrees of freedom of their Student's t.
+    ``degrees_associations`` and ``degrees_edges`` are the degrees of freedom of their Student's t: those of the outputs,
+    and one number, or outputs × outputs where they lack values.
     """
     arrays: dict[str, Any] = {}
     features, targets = model.feature_labels_, model.target_labels_
