@@ -59,7 +59,7 @@ def write_statistics(model, path: str | Path) -> None:
     """Every z of a fit in one compressed file; without arrays of z for a method that does not test.
 
     ``associations`` are inputs × outputs, ``edges`` outputs × outputs of which the part above the diagonal is filled;
-    ``degrees_associations`` and ``degrees_edges`` are the degrees of freedom of their Student's t: those of the outputs,
+    ``degrees_associations`` and ``degrees_edges`` are degrees of freedom of their Student's t: those of the outputs,
     and one number, or outputs × outputs where they lack values.
     """
     arrays: dict[str, Any] = {}

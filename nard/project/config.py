@@ -261,9 +261,14 @@ _FILES = {
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:
-    """The user's files that hold a cohort's data, by the config key that names them."""
-    keys = _FILES.get((settings["source"], settings["kind"]), ())
-    return {key: settings[key] for key in keys if settings[key]}
+    """The user's files that hold a cohort's data, by the config key that names them: ``inputs``, or ``inputs.mrna``."""
+    found: dict[str, str] = {}
+    for key in _FILES.get((settings["source"], settings["kind"]), ()):
+        if isinstance(settings[key], Mapping):
+            found |= {f"{key}.{part}": path for part, path in settings[key].items()}
+        elif settings[key]:
+            found[key] = settings[key]
+    return found
 
 
 def table_files(config: Mapping, cohort: str) -> dict[str, str]:
