@@ -472,9 +472,17 @@ def test_a_network_of_thousands_is_drawn_as_its_communities():
     )
 
 
+def test_the_legend_has_the_pathways_that_are_drawn():
+    table = nodes(700).assign(pathway="other")
+    table.loc[[3, 600], "pathway"] = ["EMT", "RTK"]
+    figure = plot_communities(table, blobs(), title="Communities")
+    assert says(figure, "EMT")
+    assert not says(figure, "RTK")
+
+
 def test_a_community_has_the_colour_of_the_pathway_of_most():
     assert _main_pathway(pd.Series(["EMT", "EMT", "RTK", "other", "other", "other"])) == "EMT"
-    assert _main_pathway(pd.Series(["EMT", "RTK", "DNA damage response"])) == "other"
+    assert _main_pathway(pd.Series(["EMT", *["other"] * 4])) == "other"
     assert _main_pathway(pd.Series(["other"])) == "other"
 
 

@@ -251,10 +251,10 @@ CATALOGUE: dict[str, Figure] = {
         more=_stability,
         caption_of_many="Communities of the protein network of {cohort}. A circle is a group of proteins with more "
         "edges among themselves than with others; its area is their number, its name that of its hub, and its colour "
-        "the first pathway of most. A line joins communities with edges between them: the wider, the more; blue, "
-        "solid: mostly positive; orange, dashed: mostly negative. Below, the proteins with the strongest edges of the "
-        "largest communities. An edge joins two proteins whose levels stay correlated once the genes and all other "
-        "proteins are accounted for (partial correlation, false discovery rate controlled).",
+        "the first pathway of most, if at least a quarter share one. A line joins communities with edges between them: "
+        "the wider, the more; blue, solid: mostly positive; orange, dashed: mostly negative. Below, the proteins with "
+        "the strongest edges of the largest communities. An edge joins two proteins whose levels stay correlated once "
+        "the genes and all other proteins are accounted for (partial correlation, false discovery rate controlled).",
         alt=alt_text.network,
     ),
     "associations": Figure(

@@ -35,7 +35,7 @@ ACROSS = WIDTH - 2 * MARGIN
 OVERVIEW, KEYS, PANEL, TITLE = 4.8, 0.24, 2.3, 0.2  # heights in inches; a panel is as wide
 COLUMNS, ROWS = 3, 2
 FEWEST = 3  # members of a community that is drawn
-LARGEST, SHARE = 0.5, 0.3  # radius of the largest circle, and share of the overview that circles and names may take
+LARGEST, SHARE = 0.5, 0.42  # radius of the largest circle, and share of the overview that circles and names may take
 LINE, PAD = 0.1, 0.04  # of a name below its circle, and the least distance between two
 LONGEST, GAP = 14, 0.05  # letters of a name, and its distance from the circle
 LINKS = 60  # in the overview
@@ -49,7 +49,7 @@ def plot_communities(nodes, edges, *, title, max_communities=40, fdr=0.05, note=
 
     The area of a circle is the number of members. It is named by its hub, the member with the largest sum of absolute
     partial correlations to others of the community, and has the colour of the pathway that most members have, grey if
-    less than half of those with a pathway share one. A line joins two communities: the wider, the more edges are
+    less than a quarter share one. A line joins two communities: the wider, the more edges are
     between them; blue if most are positive, dashed vermilion if most are negative. Panels below show the members of the
     largest communities with the strongest edges. The figure says how much of the network it shows.
 
@@ -89,12 +89,15 @@ def plot_communities(nodes, edges, *, title, max_communities=40, fdr=0.05, note=
     table = nodes.set_index("id")
     colours = {**colours_of(nodes), OTHER: OTHER_COLOUR}
     pathway = {rank: _main_pathway(table.loc[of.index[of == rank], "pathway"]) for rank in sizes.index}
-    in_detail = list(sizes.index[: COLUMNS * ROWS])
-    shown = {pathway[rank] for rank in sizes.index}
-    shown |= {table.loc[name, "pathway"] for rank in in_detail for name in of.index[of == rank]}
+    inside = {
+        rank: selected[((ends["source"] == rank) & (ends["target"] == rank)).to_numpy()]
+        for rank in sizes.index[: COLUMNS * ROWS]
+    }
+    members = {rank: _strengths(edges).index[:MEMBERS] for rank, edges in inside.items()}
+    shown = {*pathway.values(), *table.loc[[name for names in members.values() for name in names], "pathway"]}
     legend = {name: colour for name, colour in colours.items() if name in shown}
 
-    rows = -(-len(in_detail) // COLUMNS)
+    rows = -(-len(inside) // COLUMNS)
     detail = rows * (PANEL + TITLE)
     below = STRIP + chips_height(legend)
     links = _links(selected, ends, set(sizes.index))
@@ -110,27 +113,32 @@ def plot_communities(nodes, edges, *, title, max_communities=40, fdr=0.05, note=
         links,
     )
     _explain(axes_at(figure, MARGIN, below + detail, ACROSS, KEYS))
-    for place, rank in enumerate(in_detail):
+    for place, rank in enumerate(inside):
         row, column = divmod(place, COLUMNS)
         left = MARGIN + column * ACROSS / COLUMNS + (ACROSS / COLUMNS - PANEL) / 2
         ax = axes_at(figure, left, below + (rows - 1 - row) * (PANEL + TITLE), PANEL, PANEL + TITLE)
-        inside = selected[(ends["source"] == rank) & (ends["target"] == rank)]
-        _draw_panel(ax, inside, hubs[rank], int(sizes[rank]), table["pathway"].map(colours), labels)
+        _draw_panel(
+            ax, inside[rank], members[rank], hubs[rank], int(sizes[rank]), table["pathway"].map(colours), labels
+        )
     return figure
 
 
 def _hubs(selected, of, ends) -> pd.Series:
     """Of every community the member with the strongest edges in it, the first by the alphabet of several."""
-    inside = selected[(ends["source"] == ends["target"]).to_numpy()]
-    strength = pd.concat([inside.set_index(end)["partial_correlation"].abs() for end in ("source", "target")])
-    total = strength.groupby(level=0).sum().sort_index().sort_values(ascending=False, kind="stable")
+    total = _strengths(selected[(ends["source"] == ends["target"]).to_numpy()])
     return pd.Series(total.index, index=of.reindex(total.index).to_numpy()).groupby(level=0).first()
 
 
+def _strengths(edges) -> pd.Series:
+    """The sum of the absolute partial correlations of every node of these edges, the largest first."""
+    strength = pd.concat([edges.set_index(end)["partial_correlation"].abs() for end in ("source", "target")])
+    return strength.groupby(level=0).sum().sort_index().sort_values(ascending=False, kind="stable")
+
+
 def _main_pathway(pathways) -> str:
-    """The one that at least half of the members with a pathway have."""
+    """The one that most members have, if at least a quarter of all do."""
     known = pathways[pathways != OTHER].value_counts()
-    return str(known.index[0]) if len(known) and 2 * known.iloc[0] >= known.sum() else OTHER
+    return str(known.index[0]) if len(known) and 4 * known.iloc[0] >= len(pathways) else OTHER
 
 
 def _links(selected, ends, shown) -> pd.DataFrame:
@@ -152,8 +160,8 @@ def _what_is_shown(nodes, selected, of, sizes, ends, links, fdr, words) -> list[
     return [
         f"{which} communities of {counted(len(selected), 'edge')} (q ≤ {fdr:g}) between {len(of)} of {len(nodes)} "
         f"{words[0]}: {int(sizes.sum())} {words[0]}, {int(inside.sum())} edges inside, {lines}",
-        f"a circle is named by its hub, with the number of members, and coloured by the {words[1]} of most; below, the "
-        f"largest ones: their {words[0]} with the strongest edges",
+        f"a circle is named by its hub, with the number of members, and coloured by the {words[1]} that most, and at "
+        f"least a quarter, belong to; below, the largest ones: their {words[0]} with the strongest edges",
     ]
 
 
@@ -246,12 +254,10 @@ def _width(edges) -> float:
 # The panels
 
 
-def _draw_panel(ax, inside, hub, size, colours, labels):
+def _draw_panel(ax, inside, members, hub, size, colours, labels):
     """The members with the strongest edges on a circle, neighbours near each other, and the strongest edges."""
     ax.set(xlim=(-PANEL / 2, PANEL / 2), ylim=(-PANEL / 2, PANEL / 2 + TITLE))
     ax.axis("off")
-    strength = pd.concat([inside.set_index(end)["partial_correlation"].abs() for end in ("source", "target")])
-    members = strength.groupby(level=0).sum().sort_index().sort_values(ascending=False, kind="stable").index[:MEMBERS]
     among = inside[inside["source"].isin(members) & inside["target"].isin(members)]
     drawn = among.iloc[np.argsort(-among["partial_correlation"].abs().to_numpy(), kind="stable")[:INSIDE]]
     order = _along(drawn, members)
