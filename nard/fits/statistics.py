@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from nard.files import write_npz
-from nard.selection.significance import chunks, two_sided
 
 __all__ = ["BINS", "association_pvalues", "edge_pvalues", "pvalue_counts", "write_statistics"]
 
 BINS = np.linspace(0.0, 1.0, 21)
+_INPUTS = 1024  # at a time, so that little besides the results is held in memory
 
 
 def pvalue_counts(table: pd.DataFrame, everything: Iterable[np.ndarray] | None = None) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def _counted(parts: Iterable[np.ndarray]) -> np.ndarray:
 def association_pvalues(model) -> Iterator[np.ndarray]:
     """p-values of all inputs with all outputs, some inputs at a time; none of a method that does not test."""
     if test := getattr(model, "entry_test_", None):
-        for where in chunks(len(model.feature_labels_)):
+        for where in _slices(len(model.feature_labels_)):
             yield test.pvalues(where).ravel()
 
 
@@ -52,7 +53,11 @@ def edge_pvalues(model) -> Iterator[np.ndarray]:
     if test := getattr(model, "edge_test_", None):
         degrees = np.broadcast_to(test.degrees, test.z.shape)
         for i in range(len(model.target_labels_)):
-            yield two_sided(test.z[i, i + 1 :], degrees[i, i + 1 :])
+            yield replace(test, z=test.z[i, i + 1 :], degrees=degrees[i, i + 1 :]).pvalue
+
+
+def _slices(count: int) -> list[slice]:
+    return [slice(at, at + _INPUTS) for at in range(0, count, _INPUTS)]
 
 
 def write_statistics(model, path: str | Path) -> None:
@@ -66,7 +71,7 @@ def write_statistics(model, path: str | Path) -> None:
     features, targets = model.feature_labels_, model.target_labels_
     if test := getattr(model, "entry_test_", None):
         z = np.empty((len(features), len(targets)), dtype=np.float32)
-        for where in chunks(len(features)):
+        for where in _slices(len(features)):
             z[where] = test.weight[where] / test.sd[where]
         arrays |= {"associations": z, "degrees_associations": np.broadcast_to(test.degrees, len(targets))}
     if test := getattr(model, "edge_test_", None):

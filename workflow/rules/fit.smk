@@ -8,6 +8,7 @@ rule fit:
         groups="results/{cohort}/data/groups.tsv",
         summary="results/{cohort}/data/summary.json",
     output:
+        **statistics_file(config),
         edges="results/{cohort}/{method}/edges.tsv",
         nodes="results/{cohort}/{method}/nodes.tsv",
         associations="results/{cohort}/{method}/associations.tsv",
@@ -19,7 +20,6 @@ rule fit:
         model="results/{cohort}/{method}/model.npz",
         graph="results/{cohort}/{method}/network.graphml",
         cx2="results/{cohort}/{method}/network.cx2",
-        **statistics_file(config),
     log:
         "results/logs/fit/{cohort}_{method}.log",
     benchmark:
