@@ -9,6 +9,9 @@ posterior,
 an upper bound of −2 ln evidence (:mod:`nard.algorithms.entries`), by turns: one of the four algorithms moves α and
 Ω given B, then the effects move given α and Ω. Without B it is the paper's J, and without F of the data as they
 are. c shrinks or grows a little with α, which the algorithms do not see: a turn that would raise J is refused.
+
+Where outputs are missing, every turn ends with their expectations (:mod:`nard.algorithms.missing`), and J is the bound
+that has them.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
+from nard.algorithms.missing import Filled, sample_precision
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.rough import VARIANTS, RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
@@ -40,11 +44,12 @@ _ENTRY_TOL = 0.03
 class Preparation:
     """What is given from here on: F (N×k), the data in its complement, where the effects start, and the rough pass.
 
-    ``prior`` is None where there is no entry-wise part at all; ``lengths`` are the inputs' squared lengths before F
-    was projected out.
+    ``filled`` are the data before F was projected out, with expectations where outputs are missing. ``prior`` is None
+    where there is no entry-wise part at all; ``lengths`` are the inputs' squared lengths before F was projected out.
     """
 
     hidden: np.ndarray
+    filled: Filled
     data: Data
     lengths: np.ndarray
     entries: Entries
@@ -59,9 +64,28 @@ class Preparation:
     def degrees_left(self) -> float:
         return degrees_left(self.n_hidden, self.data.Y.shape[1])
 
+    @property
+    def samples(self) -> np.ndarray | float:
+        """In the complement of F, on average where some lack an output; one number, or one for every output."""
+        return _samples(self.filled, self.n_hidden)
+
+    def refilled(self, entries: Entries, state: State) -> Preparation:
+        """With the expectations at the effects and at α and Ω; itself where nothing is missing."""
+        data = self.filled.data
+        if data.gaps is None:
+            return self
+        A = sample_precision(data.X, self.hidden, state.alpha)
+        filled = self.filled.together(without(data, entries), A, state.omega)
+        return replace(self, filled=filled, data=self.data.leaving(_rotated(filled.data, self.hidden).Y))
+
     def residual_data(self, entries: Entries) -> Data:
         """X and Y − XB̄."""
         return self.data if entries.empty else self.data.leaving(without(self.data, entries))
+
+    @cached_property
+    def rest(self) -> Data:
+        """X and Y − XB̄ at the effects as they were prepared."""
+        return self.residual_data(self.entries)
 
     def rough_extra(self) -> np.ndarray | None:
         """c, the variance of the effects' fits, as the preparation left them; None without effects."""
@@ -72,6 +96,7 @@ class Preparation:
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
+        cov_prior = _with_spread(cov_prior, self.filled)
         if extra is not None:
             cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
         if self.n_hidden:
@@ -82,8 +107,12 @@ class Preparation:
 
 @dataclass
 class JointFit:
-    """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects."""
+    """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects.
 
+    ``preparation`` is what was given, with the expectations at this minimum where outputs are missing.
+    """
+
+    preparation: Preparation
     problem: Problem
     entries: Entries
     fit: Fit
@@ -102,7 +131,8 @@ class Prediction:
 
     ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
     variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
-    on average over the samples.
+    on average over the samples. ``offset`` is added to the mean: of outputs with gaps, what was measured need not have
+    mean zero.
 
     B̄ is the mean of two: of the preparation, with every output on its own, and of the fit, with the network. The
     network takes for noise what inputs do to many outputs together, each too little to be an effect, and without it
@@ -115,6 +145,7 @@ class Prediction:
     loadings: np.ndarray
     columns: ColumnCovariance
     tails: float = np.inf
+    offset: np.ndarray | float = 0.0
 
     @cached_property
     def coef(self) -> np.ndarray:
@@ -125,15 +156,22 @@ class Prediction:
         return 1.0 + self.columns.variance(X)
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every sample's squared distance from its prediction, and the log determinant of its covariance."""
-        return distances(residuals_of(X, Y, self.coef), self.precision, self.inflation(X), self.loadings)
+        """Every sample's squared distance from its prediction, and the log determinant of its covariance.
+
+        Where Y is NaN, those of what was measured.
+        """
+        return distances(self.residuals(X, Y), self.precision, self.inflation(X), self.loadings)
+
+    def residuals(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return residuals_of(X, Y - self.offset, self.coef)
 
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return density_at(*self.distances(X, Y), Y.shape[1], self.tails)
+        return density_at(*self.distances(X, Y), np.count_nonzero(~np.isnan(Y), axis=1), self.tails)
 
 
-def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
-    """What a state predicts; ``data`` are those that were prepared, before any rotation."""
+def prediction(preparation: Preparation, problem: Problem, state: State, entries: Entries) -> Prediction:
+    """What a state predicts."""
+    data = preparation.filled.data
     U, B = np.zeros((problem.d, problem.m)), entries.coef()
     if entries is not preparation.entries:
         B = 0.5 * (B + preparation.entries.coef())
@@ -148,7 +186,8 @@ def prediction(preparation: Preparation, data: Data, problem: Problem, state: St
         loadings = F.T @ residuals_of(data.X, data.Y, U + B) / np.sqrt(n)
         statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
         loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
-    return Prediction(U, B, precision, loadings, ColumnCovariance(problem, state.alpha))
+    columns = ColumnCovariance(problem, state.alpha)
+    return Prediction(U, B, precision, loadings, columns, offset=preparation.filled.offset)
 
 
 def without(data: Data, entries: Entries) -> np.ndarray:
@@ -182,13 +221,17 @@ def prepare(
     n, m = data.Y.shape
     lengths = np.einsum("ij,ij->j", data.X, data.X)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
-    rotated, prior = data, None
+    filled, rotated, prior = Filled(data), data, None
     for turn in range(_ROUNDS_WITH_HIDDEN):
         if with_entries:
             prior = learnt_prior(entries, own)
-            entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
+            samples = _samples(filled, F.shape[1])
+            entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], samples, prior, watch)
+        if data.gaps is not None:
+            filled = filled.alone(without(filled.data, entries), sample_precision(data.X, F, alpha))
+            rotated = _rotated(filled.data, F)
         rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
-        rough = RoughPass(rest, cov_prior, watch, with_inputs)
+        rough = RoughPass(rest, _with_spread(cov_prior, filled), watch, with_inputs)
         if turn >= (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
@@ -197,14 +240,23 @@ def prepare(
             W = entries.coef()
             post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
             W[post.active] += post.mean
-            residuals = residuals_of(data.X, data.Y, W)
-            k = count_hidden(residuals, rng) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
-        if k == F.shape[1] == 0 and not with_entries:
+            residuals = residuals_of(data.X, filled.data.Y, W)
+            k = count_hidden(residuals, rng, data.gaps) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
+        if k == F.shape[1] == 0 and not with_entries and data.gaps is None:
             break  # the next round would be the same
         if k or F.shape[1]:
-            F = hidden_inputs(residuals, k)
-            rotated = _rotated(data, F)
-    return Preparation(F, rotated, lengths, entries, prior, rough)
+            F = hidden_inputs(residuals, k, data.gaps)
+            rotated = _rotated(filled.data, F)
+    return Preparation(F, filled, rotated, lengths, entries, prior, rough)
+
+
+def _samples(filled: Filled, k: int) -> np.ndarray | float:
+    gaps = filled.data.gaps
+    return len(filled.data.Y) - float(k) if gaps is None else gaps.counts - float(k)
+
+
+def _with_spread(cov_prior: CovariancePrior, filled: Filled) -> CovariancePrior:
+    return cov_prior if filled.spread is None else replace(cov_prior, psi=cov_prior.psi + filled.spread)
 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:
@@ -212,14 +264,19 @@ def _rotated(data: Data, F: np.ndarray) -> Data:
     return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
 
 
-def _rough_entries(data: Data, entries: Entries, alpha, lengths, k: int, prior: Prior, watch: Watch) -> Entries:
-    """Effects with every output on its own, its noise estimated from what they leave."""
+def _rough_entries(
+    data: Data, entries: Entries, alpha, lengths, k: int, samples, prior: Prior, watch: Watch
+) -> Entries:
+    """Effects with every output on its own, its noise estimated from what they leave.
+
+    ``samples`` is how many have an output, less the k hidden inputs.
+    """
     n, m = data.Y.shape
     whitened = Whitened(data.X, None if alpha is None else sample_covariance(data.X, alpha))
     outputs = np.einsum("ij,ij->j", data.Y, data.Y) / n
     for step in range(_NOISE_STEPS):
         E, last = without(data, entries), step == _NOISE_STEPS - 1
-        degrees = np.maximum((n - 1.0) * degrees_left(k, m) - entries.used, 1.0)
+        degrees = np.maximum((samples - 1.0) * degrees_left(k, m) - entries.used, 1.0)
         noise = np.maximum(np.einsum("ij,ij->j", E, E) / degrees, data.variance_floor)
         omega = np.diag(1.0 / noise)
         entries = fit_entries(whitened, E, omega, entries, lengths, outputs, prior, _ENTRY_TOL, watch, split=last)
@@ -246,43 +303,48 @@ def fit_joint(
     falls_back = "fallback" in VARIANTS[method].takes
     fallback = starting_state(problem, rough, "sequential", tol, watch) if falls_back else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
-    if preparation.prior is None:
-        return JointFit(problem, entries, fit)
+    if preparation.prior is None and preparation.filled.data.gaps is None:
+        return JointFit(preparation, problem, entries, fit)
     tolerance = tol * problem.scale
     outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n
 
-    def at(entries, state, whitened):
-        """The problem of α and Ω at the effects, and J."""
-        problem = preparation.problem(
-            preparation.residual_data(entries), whitened.extra_scatter(entries), lam, alpha_prior, cov_prior
-        )
-        return problem, objective_at(problem, state) + entries.penalty
+    def at(preparation, entries, state, whitened):
+        """The problem of α and Ω at the effects and the expectations, and J."""
+        extra = None if whitened is None else whitened.extra_scatter(entries)
+        problem = preparation.problem(preparation.residual_data(entries), extra, lam, alpha_prior, cov_prior)
+        return problem, objective_at(problem, state) + entries.penalty + preparation.filled.entropy
+
+    def whiten(state):
+        return None if preparation.prior is None else Whitened(data.X, sample_covariance(data.X, state.alpha))
 
     state = fit.state
-    whitened = Whitened(data.X, sample_covariance(data.X, state.alpha))
-    problem, value = at(entries, state, whitened)
+    whitened = whiten(state)
+    preparation = preparation.refilled(entries, state)
+    problem, value = at(preparation, entries, state, whitened)
     objective, converged = [value], False
     while not converged and len(objective) <= max_iter and not watch.stopped:
-        moved = fit_entries(
-            whitened,
-            problem.Y,
-            state.omega,
-            entries,
-            preparation.lengths,
-            outputs,
-            preparation.prior,
-            _ENTRY_TOL,
-            watch,
-        )
-        trial, trial_value = at(moved, state, whitened)
-        if trial_value <= value:
-            entries, problem, value = moved, trial, trial_value
+        if preparation.prior is not None:
+            moved = fit_entries(
+                whitened,
+                problem.Y,
+                state.omega,
+                entries,
+                preparation.lengths,
+                outputs,
+                preparation.prior,
+                _ENTRY_TOL,
+                watch,
+            )
+            trial, trial_value = at(preparation, moved, state, whitened)
+            if trial_value <= value:
+                entries, problem, value = moved, trial, trial_value
         again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
-        there = Whitened(data.X, sample_covariance(data.X, again.state.alpha))
-        trial, trial_value = at(entries, again.state, there)
+        there = whiten(again.state)
+        refilled = preparation.refilled(entries, again.state)
+        trial, trial_value = at(refilled, entries, again.state, there)
         if trial_value <= value:
-            state, problem, value, whitened = again.state, trial, trial_value, there
+            state, preparation, problem, value, whitened = again.state, refilled, trial, trial_value, there
         objective.append(value)
         converged = objective[-2] - value <= tolerance
     state = replace(state, coordinates=None)
-    return JointFit(problem, entries, Fit(state, objective, converged and fit.converged))
+    return JointFit(preparation, problem, entries, Fit(state, objective, converged and fit.converged))

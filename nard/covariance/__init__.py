@@ -1,6 +1,7 @@
 """Densities and the graphical lasso."""
 
 from nard.covariance.columns import linear_terms
+from nard.covariance.gaps import Gaps, gaps_of
 from nard.covariance.gaussian import (
     density_at,
     distances,
@@ -13,9 +14,11 @@ from nard.covariance.gaussian import (
 from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
 
 __all__ = [
+    "Gaps",
     "GraphicalLassoResult",
     "density_at",
     "distances",
+    "gaps_of",
     "glasso_objective",
     "graphical_lasso",
     "inverse_and_logdet",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms.coordinate import coordinates_at
-from nard.algorithms.evidence import Data
-from nard.algorithms.joint import JointFit, Preparation
+from nard.algorithms.joint import JointFit
 from nard.selection.associations import associations_under_entries
 from nard.selection.edges import EdgeTest, edge_test
 from nard.selection.significance import (
@@ -32,15 +31,13 @@ def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
     return loadings.T @ np.linalg.solve(weighted @ loadings.T, loadings)
 
 
-def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
-    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise.
-
-    ``data`` are those that were prepared, before any rotation.
-    """
-    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+def association_tests(joint: JointFit) -> tuple[InputTest, EntryTest]:
+    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise."""
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    left = preparation.degrees_left
     if preparation.prior is not None:
         return associations_under_entries(
-            data, problem, state.omega, joint.entries, preparation.prior, preparation.n_hidden, left
+            preparation.filled, problem, state.omega, joint.entries, preparation.prior, preparation.n_hidden, left
         )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
@@ -48,13 +45,14 @@ def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> 
     return inputs, entry_test(problem, coordinates, inputs.variance_factor / left)
 
 
-def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> EdgeTest:
+def network_test(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
     """Tests of the edges in the residuals of U and B; ``loadings`` (k×m) are those of the hidden inputs.
 
     What effects and hidden inputs explain by chance they take from V: only the degrees that they leave count. U takes
     none, as YᵀC⁻¹Y with C = I + XK⁻¹Xᵀ is the scatter of N independent rows, C^(−½)Y, whatever inputs are active.
     """
-    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    left = preparation.degrees_left
     degrees = np.maximum((problem.n - 1.0) * left - joint.entries.used, 1.0)
     if preparation.prior is not None and not np.isfinite(state.alpha).any():
         covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
