@@ -84,7 +84,7 @@ def hidden_inputs(residuals: np.ndarray, k: int, gaps: Gaps | None = None) -> np
         return np.zeros((n, 0))
     A = residuals - residuals.mean(axis=0)
     noise = np.maximum(A.var(axis=0), 1e-300)
-    for _ in range(_NOISE_STEPS if gaps is None else _FILLINGS):
+    for step in range(_NOISE_STEPS if gaps is None else _FILLINGS):
         scaled = A / np.sqrt(noise)
         # A few of N eigenvectors are much less work than a singular value decomposition.
         F = eigh(scaled @ scaled.T, subset_by_index=(n - k, n - 1))[1][:, ::-1]
@@ -95,7 +95,8 @@ def hidden_inputs(residuals: np.ndarray, k: int, gaps: Gaps | None = None) -> np
             A -= A.mean(axis=0)
             left[gaps.missing] = 0.0
             degrees = np.maximum(gaps.counts - k, 1)
-        noise = np.maximum(np.einsum("ij,ij->j", left, left) / degrees, 1e-6 * noise)
+        if step < _NOISE_STEPS:
+            noise = np.maximum(np.einsum("ij,ij->j", left, left) / degrees, 1e-6 * noise)
     return F
 
 

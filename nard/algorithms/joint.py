@@ -67,7 +67,7 @@ class Preparation:
     @property
     def samples(self) -> np.ndarray | float:
         """In the complement of F, on average where some lack an output; one number, or one for every output."""
-        return _samples(self.filled, self.n_hidden)
+        return self.filled.counts - float(self.n_hidden)
 
     def refilled(self, entries: Entries, state: State) -> Preparation:
         """With the expectations at the effects and at α and Ω; itself where nothing is missing."""
@@ -225,7 +225,7 @@ def prepare(
     for turn in range(_ROUNDS_WITH_HIDDEN):
         if with_entries:
             prior = learnt_prior(entries, own)
-            samples = _samples(filled, F.shape[1])
+            samples = filled.counts - float(F.shape[1])
             entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], samples, prior, watch)
         if data.gaps is not None:
             filled = filled.alone(without(filled.data, entries), sample_precision(data.X, F, alpha))
@@ -248,11 +248,6 @@ def prepare(
             F = hidden_inputs(residuals, k, data.gaps)
             rotated = _rotated(filled.data, F)
     return Preparation(F, filled, rotated, lengths, entries, prior, rough)
-
-
-def _samples(filled: Filled, k: int) -> np.ndarray | float:
-    gaps = filled.data.gaps
-    return len(filled.data.Y) - float(k) if gaps is None else gaps.counts - float(k)
 
 
 def _with_spread(cov_prior: CovariancePrior, filled: Filled) -> CovariancePrior:

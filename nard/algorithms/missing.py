@@ -25,7 +25,7 @@ import numpy as np
 from nard.algorithms.evidence import Data
 from nard.covariance import Gaps, inverse_and_logdet, inverse_spd
 
-__all__ = ["Filled", "expected", "expected_alone", "sample_precision"]
+__all__ = ["Filled", "expected", "expected_alone", "observed_covariance", "sample_precision"]
 
 # Steps through all samples, until no value moves by more than this share of its standard deviation.
 _SWEEPS = 20
@@ -48,10 +48,9 @@ class Filled:
     entropy: float = 0.0
 
     @property
-    def share(self) -> np.ndarray | float:
-        """Of its samples, those that have an output."""
-        gaps = self.data.gaps
-        return 1.0 if gaps is None else gaps.counts / len(self.data.Y)
+    def counts(self) -> np.ndarray | int:
+        """How many samples have an output: one number, or one for every output."""
+        return len(self.data.Y) if self.data.gaps is None else self.data.gaps.counts
 
     def alone(self, E: np.ndarray, A: np.ndarray) -> Filled:
         """Filled with every output on its own, with the residual variances that this leaves."""
@@ -59,7 +58,7 @@ class Filled:
         assert gaps is not None
         found = expected_alone(E, A, gaps)
         counts = np.maximum(gaps.counts, 1)
-        variances = np.einsum("ij,ij->j", found, A @ found) / counts
+        variances = np.maximum(np.einsum("ij,ij->j", found, A @ found) / counts, self.data.variance_floor)
         return self._with(E, found, np.diag((len(E) - gaps.counts) * variances), 0.0)
 
     def together(self, E: np.ndarray, A: np.ndarray, omega: np.ndarray) -> Filled:
@@ -86,11 +85,17 @@ def sample_precision(X: np.ndarray, F: np.ndarray, alpha: np.ndarray | None) -> 
     return precision + inverse_spd(np.eye(n) + Z @ Z.T) - np.eye(n)
 
 
+def observed_covariance(filled: Filled, omega: np.ndarray) -> np.ndarray:
+    """Of residuals with their expectations, Ω⁻¹ − Σ_n Ω_mm⁻¹/N: expectations vary less than what they stand for."""
+    covariance = inverse_spd(omega)
+    return covariance if filled.spread is None else covariance - filled.spread / len(filled.data.Y)
+
+
 def expected_alone(E: np.ndarray, A: np.ndarray, gaps: Gaps) -> np.ndarray:
     """E with expectations under a diagonal Ω."""
     found = np.where(gaps.missing, 0.0, E)
     for outputs, lacking in gaps.by_output:
-        inner = A[np.ix_(lacking, lacking)] + _LEAST_PRECISION**2 * np.eye(len(lacking))
+        inner = A[np.ix_(lacking, lacking)] + _LEAST_PRECISION * np.eye(len(lacking))
         found[np.ix_(lacking, outputs)] = -np.linalg.solve(inner, A[lacking] @ found[:, outputs])
     return found
 

@@ -74,6 +74,7 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
     names = np.asarray(targets, dtype=object)
     scale = np.sqrt(np.diag(test.precision))
     partial, z = -test.precision[rows, columns] / (scale[rows] * scale[columns]), test.z[rows, columns]
+    degrees = np.broadcast_to(test.degrees, test.z.shape)[rows, columns]
     # No correlation is beyond ±1; an estimate that is goes there with its standard deviation.
     beyond = np.maximum(np.abs(partial), 1.0)
     table = pd.DataFrame(
@@ -83,9 +84,9 @@ def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
             "precision": test.precision[rows, columns],
             "partial_correlation": partial / beyond,
             "sd": test.sd[rows, columns] / beyond,
-            "degrees": test.degrees,
+            "degrees": degrees,
             "z": z,
-            "pvalue": two_sided(z, test.degrees),
+            "pvalue": two_sided(z, degrees),
         }
     )
     return _with_decision(table, fdr)

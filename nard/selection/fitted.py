@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nard.algorithms.coordinate import coordinates_at
+from nard.algorithms.evidence import residuals_of
 from nard.algorithms.joint import JointFit
+from nard.algorithms.missing import sample_precision
 from nard.selection.associations import associations_under_entries
-from nard.selection.edges import EdgeTest, edge_test
+from nard.selection.edges import EdgeTest, Unseen, edge_test
 from nard.selection.significance import (
     EntryTest,
     InputTest,
@@ -41,8 +43,8 @@ def association_tests(joint: JointFit) -> tuple[InputTest, EntryTest]:
         )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
-    inputs = input_test(problem, coordinates, state)
-    return inputs, entry_test(problem, coordinates, inputs.variance_factor / left)
+    inputs = input_test(problem, coordinates, state, preparation.filled)
+    return inputs, entry_test(problem, coordinates, inputs.variance_factor / left, preparation.filled)
 
 
 def network_test(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
@@ -53,6 +55,8 @@ def network_test(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
     """
     problem, state, preparation = joint.problem, joint.state, joint.preparation
     left = preparation.degrees_left
+    if preparation.filled.spread is not None:
+        return _network_test_of_measured(joint, loadings)
     degrees = np.maximum((problem.n - 1.0) * left - joint.entries.used, 1.0)
     if preparation.prior is not None and not np.isfinite(state.alpha).any():
         covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
@@ -64,3 +68,26 @@ def network_test(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
         residuals = problem.Y - problem.X[:, active] @ mean
         covariance = residual_covariance(problem, coordinates) / left
     return edge_test(covariance + taken_by_hidden(covariance, loadings), float(degrees.mean()), residuals)
+
+
+def _network_test_of_measured(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
+    """As :func:`network_test`, where outputs are missing: residuals AE of samples, with their expectations.
+
+    What hidden inputs and effects leave of the degrees of freedom of each output, they leave of a pair's samples.
+    """
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    filled, left = preparation.filled, preparation.degrees_left
+    data = filled.data
+    assert data.gaps is not None and filled.spread is not None
+    n, samples = len(data.Y), np.asarray(preparation.samples)
+    kept = np.maximum((samples - 1.0) * left - joint.entries.used, 1.0) / samples
+    A = sample_precision(data.X, preparation.hidden, state.alpha)
+    E = residuals_of(data.X, data.Y, joint.entries.coef())
+    residuals = A @ E
+    # Expectations of samples of which hidden inputs took a part.
+    scale = np.sqrt(n / (problem.n * (kept if not np.isfinite(state.alpha).any() else left)))
+    pairs = np.outer(scale, scale) / n
+    covariance = (E.T @ residuals + filled.spread) * pairs + np.diag(problem.data.variance_floor)
+    unseen = Unseen(data.gaps, state.omega, filled.spread).in_units(1.0 / scale)
+    degrees = unseen.together * (1.0 - preparation.n_hidden / n) * np.sqrt(np.outer(kept, kept))
+    return edge_test(covariance + taken_by_hidden(covariance, loadings), degrees, residuals * scale, unseen)
