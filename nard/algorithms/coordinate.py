@@ -44,7 +44,7 @@ _LITTLE_LEFT = 1e-4
 _CHUNK = 1024
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def coordinate_value(alpha, s, q2, m, a, b):
     """J(α_i) up to a constant; zero for a pruned input under the flat prior."""
     if alpha == np.inf:
@@ -55,12 +55,12 @@ def coordinate_value(alpha, s, q2, m, a, b):
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _cubic(alpha, s, q2, m, a, b):
     return (2.0 * b * alpha - 2.0 * (a - 1.0)) * (alpha + s) ** 2 - m * s * (alpha + s) + q2 * alpha
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _root_between(low, high, s, q2, m, a, b):
     """The root of the cubic in (low, high), where it goes from negative to positive: bisection on ln α."""
     low, high = np.log(low), np.log(high)
@@ -75,7 +75,7 @@ def _root_between(low, high, s, q2, m, a, b):
     return np.exp(0.5 * (low + high))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def best_alpha(s, q2, m, a, b):
     """The global minimum of J over α_i in (0, ∞]."""
     if b == 0.0:
@@ -106,7 +106,7 @@ def best_alpha(s, q2, m, a, b):
     return _root_between(lowest, highest, s, q2, m, a, b)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def best_alphas(s, q2, m, a, b):
     """:func:`best_alpha` of every input."""
     out = np.empty(len(s))
@@ -115,7 +115,7 @@ def best_alphas(s, q2, m, a, b):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _score_moves(alpha, S, Q2, m, a, b, best, gain):
     """Fills in every input's best α and how much J falls if it alone moves there."""
     for i in range(len(alpha)):
@@ -441,7 +441,7 @@ def _largest(gain, above, count):
     return index[np.argsort(-gain[index], kind="stable")]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hardly_overlapping(M, S, size, most):
     """Positions of up to ``size`` inputs, in order, each overlapping with the ones before by at most ``most``."""
     chosen = np.empty(len(S), dtype=np.int64)

@@ -31,15 +31,29 @@ both. So for every effect the best pair of inputs is looked for as well, and kep
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from nard.compiled import njit
+from nard.algorithms.candidates import MOST_CANDIDATES, choose
+from nard.algorithms.effects import Apart, Effects, Inputs, Known, project, sweep
+from nard.algorithms.effects import split as try_pairs
+from nard.algorithms.hidden import complement
+from nard.compiled import each
+from nard.covariance import Gaps
 from nard.progress import SILENT, Watch
 
-__all__ = ["MOST_EFFECTS", "Entries", "Prior", "Whitened", "fit_entries", "learnt_prior", "no_entries", "no_own"]
+__all__ = [
+    "MOST_EFFECTS",
+    "Entries",
+    "OwnSamples",
+    "Prior",
+    "Whitened",
+    "fit_entries",
+    "learnt_prior",
+    "no_entries",
+    "no_own",
+]
 
 # Effects per output, places for so many at first, and inputs that an effect keeps.
 MOST_EFFECTS = 32
@@ -49,24 +63,15 @@ _KEPT = 64
 _SIZES = np.array([0.15, 0.3, 0.6, 1.0]) ** 2
 # Of an input's length, what the active inputs and hidden inputs must leave of it.
 _LEAST_LEFT = 0.02
-# Bayes factors below the largest by this logarithm do not count.
-_NEGLIGIBLE = 25.0
 # Prior odds, as logarithms, of another effect: where nothing is known yet, and how far they are learnt.
 _LOG_ODDS = 0.0
 _LEARNT_ODDS = (-3.0, 2.5)
-# A new effect must be worth it by the inputs alone whose Bayes factor is within this factor of the largest.
-_CLUSTER = 20.0
 # Outputs are folded so that a prior is learnt from others; own inputs get at most this share of it.
 _FOLDS = 5
 _MOST_OWN = 0.9
 _SWEEPS = 50
-# Two effects instead of one are looked for among so many inputs, with so many steps of each; a pair is tried if its two
-# inputs are worth this much less (as a logarithm) than the effect, as others can take their place.
-_PAIRED = 32
-_PAIR_STEPS = 5
-_AVERAGED = 3.0
-# Sums and maxima may be reordered to use vector instructions; infinities keep their meaning.
-_FAST = {"reassoc", "contract", "nnan", "nsz"}
+# Outputs are visited in so many parts, as many at once as there are threads.
+_PARTS = 16
 
 
 @dataclass
@@ -208,7 +213,9 @@ class Whitened:
         if n > d:
             self._basis, X = np.linalg.qr(X)
         self.XT = np.ascontiguousarray(X.T)
-        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)
+        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)[None]
+        none = np.zeros(0, dtype=np.int64)
+        self.apart = Apart(np.zeros((0, len(X)), dtype=np.bool_), np.zeros((0, len(X))), none, none)
 
     def _solve(self, A):
         return A if self._factor is None else np.linalg.solve(self._factor, A)
@@ -226,8 +233,46 @@ class Whitened:
             j = entries.index[i, at]
             second = entries.pip[i, at] * (entries.mean[i, at] ** 2 + entries.variance[i, at])
             fitted = (entries.pip[i, at] * entries.mean[i, at]) @ self.XT[j]
-            c[i] += second @ self.squares[j] - fitted @ fitted
+            project(self.apart, i, fitted)
+            c[i] += second @ self.squares[i if len(self.squares) > 1 else 0, j] - fitted @ fitted
         return np.maximum(c, 0.0)
+
+
+class OwnSamples(Whitened):
+    """As :class:`Whitened` where outputs lack samples, so that each has an A of its own: what it lacks is projected out.
+
+    X and E are those of samples. The precision over all of them is LᵀL, L = C^(−½) times the basis of the complement of
+    F; the columns of L that belong to samples which output i lacks, and to the mean, are what leaves its rows, since
+    its residuals there may be anything. Without C the basis is not needed: samples are masked, and the mean and F over
+    the others leave.
+    """
+
+    def __init__(self, X: np.ndarray, F: np.ndarray, C: np.ndarray | None, gaps: Gaps):
+        n, m = gaps.missing.shape
+        self._root, mask = None, ~gaps.missing.T
+        if C is not None:
+            basis = complement(F)
+            self._root = np.linalg.solve(np.linalg.cholesky(C), np.eye(n) if basis is None else basis.T)
+            mask = mask[:0]
+        self.XT = np.ascontiguousarray((X if self._root is None else self._root @ X).T)
+        self.squares = np.tile(np.einsum("ij,ij->i", self.XT, self.XT), (m, 1)) if C is not None else mask @ X**2
+        whole = np.flatnonzero(~gaps.missing.any(axis=0))
+        gone, first, last, count = [], np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64), 0
+        for outputs, lacking in [*gaps.by_output, (whole, np.zeros(0, dtype=np.int64))]:
+            if self._root is None:
+                leaves = np.column_stack([np.ones(n), F])
+                leaves[lacking] = 0.0
+            else:
+                leaves = np.column_stack([self._root.sum(axis=1), self._root[:, lacking]])
+            rows = np.linalg.qr(leaves)[0].T
+            self.squares[outputs] -= ((self.XT @ rows.T) ** 2).sum(axis=1)
+            gone.append(rows)
+            first[outputs], count = count, count + len(rows)
+            last[outputs] = count
+        self.apart = Apart(np.ascontiguousarray(mask), np.ascontiguousarray(np.concatenate(gone)), first, last)
+
+    def rows(self, E: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((E if self._root is None else self._root @ E).T)
 
 
 def fit_entries(
@@ -247,320 +292,53 @@ def fit_entries(
     With ``split`` two effects are then tried in place of every one, once.
 
     ``E`` is Y − XB̄ (N×m) at ``entries``; ``lengths`` are the inputs' squared lengths before anything was projected out
-    of them, ``variances`` the outputs' variances, to which the sizes of effects refer.
+    of them, for all outputs or for each (m×d), ``variances`` the outputs' variances, to which the sizes of effects refer.
     """
     rows = whitened.rows(E)
     usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)
     found = entries.with_places(0)
     sizes = np.outer(variances, _SIZES)
-    inputs = _Inputs(whitened.XT, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
-    known = _Known(prior.log_odds, prior.own, prior.own_share)
+    XT, d = whitened.XT, len(whitened.XT)
+    whole = XT if d <= MOST_CANDIDATES else np.empty((0, rows.shape[1]))
+    inputs = Inputs(XT, whitened.apart, whole, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
+    known = Known(prior.log_odds, prior.own, prior.own_share)
+    chosen = np.full((len(rows), 0 if len(whole) else MOST_CANDIDATES), -1, dtype=np.int32)
     omega = np.ascontiguousarray(omega)
-    # Without a network outputs know nothing of each other: each goes on until it has settled.
-    passes = _SWEEPS if np.count_nonzero(omega) == len(omega) else 1
+    # Without a network outputs know nothing of each other: each goes on until it has settled, several at a time.
+    alone = np.count_nonzero(omega) == len(omega)
+
+    def visit(function, outputs, *arguments):
+        parts = np.array_split(outputs, min(len(outputs), _PARTS) or 1) if alone else [outputs]
+        each(lambda part: function(inputs, known, chosen, rows, omega, part, _effects(found), sizes, *arguments), parts)
+
     fresh = np.ones(len(rows), dtype=np.bool_)
+    unsettled = fresh
     for _ in range(_SWEEPS):
         if watch.stopped:
             break
         watch.tick("entries")
-        fresh = _sweep(inputs, known, rows, omega, sizes, tol, fresh, _effects(found), passes)
+        outputs = np.flatnonzero(fresh)
+        if not len(whole):
+            left = rows[outputs] if alone else (omega[outputs] / np.diag(omega)[outputs, None]) @ rows
+            noise = 1.0 / np.diag(omega)[outputs]
+            live, new = choose(inputs, known, left, noise, sizes, outputs, _effects(found), chosen)
+            outputs = outputs[live & (unsettled[outputs] | new)]
+        unsettled, changed = (np.zeros(len(rows), dtype=np.bool_) for _ in range(2))
+        visit(sweep, outputs, tol, _SWEEPS if alone else 1, unsettled, changed)
         full = found.on.all(axis=1)
         if full.any() and found.size.shape[1] < MOST_EFFECTS:
-            found, fresh = found.with_places(2 * found.size.shape[1]), fresh | full
+            found, unsettled = found.with_places(2 * found.size.shape[1]), unsettled | full
+        # Where not all inputs are candidates, other ones may be worth more to what has changed.
+        fresh = unsettled if len(whole) else unsettled | changed
         if split and not fresh.any():
             split = False
             found = found.with_places(2 * int(np.count_nonzero(found.on, axis=1).max(initial=0)))
-            fresh = _split(inputs, known, rows, omega, _effects(found), sizes)
+            visit(try_pairs, np.flatnonzero(found.on.any(axis=1)), fresh)
+            unsettled = fresh
         if not fresh.any():
             break
     return found
 
 
-class _Inputs(NamedTuple):
-    """L⁻¹X as rows, their squared lengths (zero where an input is not usable), ln p_j by folds, outputs' folds."""
-
-    XT: np.ndarray
-    squares: np.ndarray
-    log_share: np.ndarray
-    fold: np.ndarray
-
-
-class _Known(NamedTuple):
-    """What :class:`Prior` has besides."""
-
-    log_odds: np.ndarray
-    own: np.ndarray
-    own_share: np.ndarray
-
-
-class _Effects(NamedTuple):
-    """The arrays of :class:`Entries`; a tuple has an ``index`` already."""
-
-    size: np.ndarray
-    inputs: np.ndarray
-    pip: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
-    divergence: np.ndarray
-
-
-def _effects(entries: Entries) -> _Effects:
-    return _Effects(entries.size, entries.index, entries.pip, entries.mean, entries.variance, entries.divergence)
-
-
-@njit(cache=True)
-def _log_prior(inputs, known, i):
-    """ln p_j for output i, with the share of its own inputs."""
-    log_prior = inputs.log_share[inputs.fold[i]].copy()
-    own, mass = known.own[i], known.own_share[inputs.fold[i]]
-    n_own = (own >= 0).sum()
-    if n_own and mass > 0.0:
-        log_prior += np.log(1.0 - mass)
-        for j in own[:n_own]:
-            log_prior[j] = np.log(np.exp(log_prior[j]) + mass / n_own)
-    return log_prior
-
-
-@njit(cache=True)
-def _left_by_network(rows, omega, i):
-    """h_i = Σ_k (ω_ik/ω_ii) e_k."""
-    h = np.zeros(rows.shape[1])
-    for k in range(len(rows)):
-        if omega[i, k] != 0.0:
-            weight = omega[i, k] / omega[i, i]
-            for a in range(len(h)):
-                h[a] += weight * rows[k, a]
-    return h
-
-
-@njit(cache=True)
-def _add_fit(XT, effects, i, e, sign, r):
-    """r ± the fit of an effect, in place; zero if it is pruned."""
-    if effects.size[i, e] > 0.0:
-        for b in range(effects.inputs.shape[2]):
-            weight = sign * effects.pip[i, e, b] * effects.mean[i, e, b]
-            if weight != 0.0:
-                x = XT[effects.inputs[i, e, b]]
-                for a in range(len(r)):
-                    r[a] += weight * x[a]
-
-
-@njit(cache=True)
-def _factor_tables(squares, sizes, v, log_prior):
-    """For every size and input, κ/(1 + κ)/(2sv) and ln p − ½ln(1 + κ): ln pBF = first · q² + second."""
-    slope, constant = np.zeros((len(sizes), len(squares))), np.full((len(sizes), len(squares)), -np.inf)
-    for g in range(len(sizes)):
-        for j in range(len(squares)):
-            if squares[j] > 0.0:
-                kappa = sizes[g] * squares[j] / v
-                slope[g, j] = 0.5 * kappa / ((1.0 + kappa) * squares[j] * v)
-                constant[g, j] = log_prior[j] - 0.5 * np.log1p(kappa)
-    return slope, constant
-
-
-@njit(cache=True)
-def _log_sum(values):
-    largest = values.max()
-    total = 0.0
-    for value in values:
-        if value > largest - _NEGLIGIBLE:
-            total += np.exp(value - largest)
-    return largest + np.log(total)
-
-
-@njit(cache=True, fastmath=_FAST)
-def _hopeless(slope, constant, squared, log_odds):
-    """Whether no effect of any size is worth it by the inputs near the best one; no exponentials are needed to see."""
-    for g in range(len(slope)):
-        top = -np.inf
-        for j in range(len(squared)):
-            top = max(top, slope[g, j] * squared[j] + constant[g, j])
-        if top + np.log(len(squared)) <= -log_odds:
-            continue
-        least, near = top - np.log(_CLUSTER), 0
-        for j in range(len(squared)):
-            near += slope[g, j] * squared[j] + constant[g, j] >= least
-        if top + np.log(near) > -log_odds:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _update(inputs, effects, i, e, r, v, tables, log_odds, sizes):
-    """The posterior of an effect given r, which the others leave; r becomes what all leave."""
-    squares, kept = inputs.squares, effects.inputs.shape[2]
-    slope, constant = tables
-    q = inputs.XT @ r
-    squared = q * q
-    was_on, highest, chosen = effects.size[i, e] > 0.0, -log_odds, 0.0
-    if not was_on and _hopeless(slope, constant, squared, log_odds):
-        return
-    best = squared
-    for g in range(len(sizes)):
-        factors = slope[g] * squared + constant[g]
-        value = _log_sum(factors)
-        if value > highest:
-            highest, chosen, best = value, sizes[g], factors
-    effects.size[i, e] = 0.0
-    if chosen == 0.0:
-        return
-    top = best.max()
-    near = np.flatnonzero(best > top - _NEGLIGIBLE)
-    if not was_on:
-        weights = np.exp(best[near] - top)
-        if top + np.log(weights[weights * _CLUSTER >= 1.0].sum()) <= -log_odds:
-            return
-    order = near[np.argsort(-best[near])[:kept]]
-    pip, mean, variance = effects.pip[i, e], effects.mean[i, e], effects.variance[i, e]
-    pip[:], mean[:], variance[:] = 0.0, 0.0, 0.0
-    pip[: len(order)] = np.exp(best[order] - top)
-    total = pip.sum()
-    if top + np.log(total) <= -log_odds:
-        return
-    effects.size[i, e] = chosen
-    pip /= total
-    gained = 0.0
-    for b in range(len(order)):
-        j = order[b]
-        effects.inputs[i, e, b] = j
-        kappa = chosen * squares[j] / v
-        shrink = kappa / (1.0 + kappa)
-        mean[b] = shrink * q[j] / squares[j]
-        variance[b] = shrink * v / squares[j]
-        gained += pip[b] * (mean[b] * q[j] - 0.5 * (mean[b] ** 2 + variance[b]) * squares[j])
-    effects.divergence[i, e] = gained / v - (top + np.log(total)) - log_odds
-    _add_fit(inputs.XT, effects, i, e, -1.0, r)
-
-
-@njit(cache=True)
-def _sweep(inputs, known, rows, omega, sizes, tol, fresh, effects, passes):
-    """One sweep over the outputs that are ``fresh``, with so many passes at most; returns which of them are then."""
-    m = len(rows)
-    again = np.zeros(m, dtype=np.bool_)
-    for i in range(m):
-        if not fresh[i]:
-            continue
-        v = 1.0 / omega[i, i]
-        tables = _factor_tables(inputs.squares, sizes[i], v, _log_prior(inputs, known, i))
-        h = _left_by_network(rows, omega, i)
-        for _ in range(passes):
-            moved = 0.0
-            for e in range(effects.size.shape[1]):
-                was_on = effects.size[i, e] > 0.0
-                r = h.copy()
-                _add_fit(inputs.XT, effects, i, e, 1.0, r)
-                _update(inputs, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
-                if was_on or effects.size[i, e] > 0.0:
-                    moved = max(moved, ((r - h) ** 2).sum() / v)
-                    rows[i] += r - h
-                    h = r
-                elif not (effects.size[i, e + 1 :] > 0.0).any():
-                    break  # neither this effect nor a later one is there
-            if moved <= tol * tol:
-                break
-        if moved > tol * tol:
-            again[i] = True
-            for k in range(m):
-                if k != i and omega[i, k] != 0.0 and (omega[i, k] / omega[k, k]) ** 2 * moved > tol * tol:
-                    again[k] = True
-    return again
-
-
-@njit(cache=True)
-def _worth(inputs, effects, i, both, r, v):
-    """What effects add to −J/2, up to a constant; r is what they leave."""
-    value = -0.5 * (r @ r) / v
-    for e in both:
-        if effects.size[i, e] <= 0.0:
-            continue
-        fit, second = np.zeros(len(r)), 0.0
-        _add_fit(inputs.XT, effects, i, e, 1.0, fit)
-        for b in range(effects.inputs.shape[2]):
-            square = effects.mean[i, e, b] ** 2 + effects.variance[i, e, b]
-            second += effects.pip[i, e, b] * square * inputs.squares[effects.inputs[i, e, b]]
-        value -= 0.5 * (second - fit @ fit) / v + effects.divergence[i, e]
-    return value
-
-
-@njit(cache=True)
-def _best_pair(inputs, r, v, size, log_prior):
-    """The two inputs that explain r best together, of those that do so best alone, and ln p_jp_kBF_jk."""
-    q = inputs.XT @ r
-    usable = inputs.squares > 0.0
-    alone = np.where(usable, q * q / np.where(usable, inputs.squares, 1.0), 0.0) / v + 2.0 * log_prior
-    order = np.argsort(-alone)[: min(_PAIRED, len(q))]
-    X = np.empty((len(order), len(r)))
-    for a in range(len(order)):
-        X[a] = inputs.XT[order[a]]
-    G = X @ X.T * (size / v)
-    best, first, second = -np.inf, 0, 0
-    for a in range(len(order)):
-        for b in range(a):
-            j, k = order[a], order[b]
-            p, s, g = G[a, a] + 1.0, G[b, b] + 1.0, G[a, b]
-            det = p * s - g * g
-            fit = (q[j] ** 2 * s - 2.0 * q[j] * q[k] * g + q[k] ** 2 * p) / det * size / v**2
-            value = 0.5 * (fit - np.log(det)) + log_prior[j] + log_prior[k]
-            if usable[j] and usable[k] and value > best:
-                best, first, second = value, j, k
-    return best, first, second
-
-
-@njit(cache=True)
-def _split(inputs, known, rows, omega, effects, sizes):
-    """Tries two effects for every one that is there, and keeps them where J falls; returns the outputs that changed.
-
-    An input that goes with two that drive an output may explain it better than either of them: effects that are
-    taken one by one never find the two.
-    """
-    m = len(rows)
-    changed = np.zeros(m, dtype=np.bool_)
-    for i in range(m):
-        on = np.flatnonzero(effects.size[i] > 0.0)
-        if len(on) == 0 or len(on) == effects.size.shape[1]:
-            continue
-        v, log_prior = 1.0 / omega[i, i], _log_prior(inputs, known, i)
-        tables = _factor_tables(inputs.squares, sizes[i], v, log_prior)
-        h = _left_by_network(rows, omega, i)
-        for e in on:
-            free = np.flatnonzero(effects.size[i] == 0.0)
-            if effects.size[i, e] == 0.0 or len(free) == 0:
-                continue
-            f = free[0]
-            both = np.array([e, f])
-            r = h.copy()
-            _add_fit(inputs.XT, effects, i, e, 1.0, r)
-            pair, first, second = _best_pair(inputs, r, v, effects.size[i, e], log_prior)
-            before = _worth(inputs, effects, i, both, h, v)
-            least = before + 0.5 * (r @ r) / v - _AVERAGED
-            if pair + known.log_odds[e] + known.log_odds[f] <= least:
-                continue
-            size, index, pip = effects.size[i, e], effects.inputs[i, e].copy(), effects.pip[i, e].copy()
-            mean, variance = effects.mean[i, e].copy(), effects.variance[i, e].copy()
-            divergence = effects.divergence[i, e]
-            # One effect starts at an input of the pair, the other one from what that leaves.
-            effects.inputs[i, e, 0] = second
-            effects.pip[i, e, :] = 0.0
-            effects.pip[i, e, 0] = 1.0
-            x, y = inputs.XT[first], inputs.XT[second]
-            det = (x @ x) * (y @ y) - (x @ y) ** 2
-            effects.mean[i, e, 0] = ((y @ r) * (x @ x) - (x @ r) * (x @ y)) / det if det > 0.0 else 0.0
-            _add_fit(inputs.XT, effects, i, e, -1.0, r)
-            effects.size[i, f] = size
-            effects.pip[i, f, :] = 0.0
-            for _ in range(_PAIR_STEPS):
-                for g in (f, e):
-                    _add_fit(inputs.XT, effects, i, g, 1.0, r)
-                    _update(inputs, effects, i, g, r, v, tables, known.log_odds[g], sizes[i])
-            if _worth(inputs, effects, i, both, r, v) > before + 1e-9:
-                rows[i] += r - h
-                h = r
-                changed[i] = True
-                for k in range(m):
-                    if omega[i, k] != 0.0:
-                        changed[k] = True
-            else:
-                effects.size[i, e], effects.inputs[i, e], effects.pip[i, e] = size, index, pip
-                effects.mean[i, e], effects.variance[i, e], effects.divergence[i, e] = mean, variance, divergence
-                effects.size[i, f] = 0.0
-    return changed
+def _effects(entries: Entries) -> Effects:
+    return Effects(entries.size, entries.index, entries.pip, entries.mean, entries.variance, entries.divergence)

@@ -21,17 +21,17 @@ from functools import cached_property
 
 import numpy as np
 
-from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
+from nard.algorithms.entries import Entries, OwnSamples, Prior, Whitened, fit_entries, learnt_prior, no_entries
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
-from nard.algorithms.missing import Filled, sample_precision
+from nard.algorithms.missing import Filled, expected_alone, sample_precision
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.rough import VARIANTS, RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
 from nard.covariance import density_at, distances
 from nard.progress import SILENT, Watch
 
-__all__ = ["JointFit", "Prediction", "Preparation", "fit_joint", "prediction", "prepare"]
+__all__ = ["JointFit", "Prediction", "Preparation", "first_effects", "fit_joint", "prediction", "prepare"]
 
 # Of B, U and F in turn; more where there are hidden inputs: F hides what is not yet found.
 _ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
@@ -91,8 +91,11 @@ class Preparation:
         """c, the variance of the effects' fits, as the preparation left them; None without effects."""
         if self.prior is None:
             return None
-        C = sample_covariance(self.data.X, self.rough.alpha)
-        return Whitened(self.data.X, C).extra_scatter(self.entries)
+        return self.whitened(self.rough.alpha).extra_scatter(self.entries)
+
+    def whitened(self, alpha: np.ndarray) -> Whitened:
+        """What the effects are fitted in."""
+        return _whitened(self.filled, self.data, self.hidden, alpha)
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
@@ -213,20 +216,23 @@ def prepare(
     rng: np.random.Generator,
     own: np.ndarray,
     watch: Watch = SILENT,
+    first: Entries | None = None,
 ) -> Preparation:
     """B and U under a diagonal Ω, then F from what they leave, some rounds of it.
 
-    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`.
+    ``hidden`` is the number of hidden inputs, or "auto"; ``own`` as in :class:`nard.algorithms.entries.Prior`;
+    ``first`` are the :func:`first_effects`, where they are known.
     """
     n, m = data.Y.shape
-    lengths = np.einsum("ij,ij->j", data.X, data.X)
+    lengths = _lengths(data)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
     filled, rotated, prior = Filled(data), data, None
     for turn in range(_ROUNDS_WITH_HIDDEN):
-        if with_entries:
+        if with_entries and turn == 0 and first is not None:
+            prior, entries = learnt_prior(entries, own), first
+        elif with_entries:
             prior = learnt_prior(entries, own)
-            samples = filled.counts - float(F.shape[1])
-            entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], samples, prior, watch)
+            entries = _rough_entries(filled, rotated, F, entries, alpha, lengths, prior, watch)
         if data.gaps is not None:
             filled = filled.alone(without(filled.data, entries), sample_precision(data.X, F, alpha))
             rotated = _rotated(filled.data, F)
@@ -254,25 +260,51 @@ def _with_spread(cov_prior: CovariancePrior, filled: Filled) -> CovariancePrior:
     return cov_prior if filled.spread is None else replace(cov_prior, psi=cov_prior.psi + filled.spread)
 
 
+def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries:
+    """The effects of the first round of :func:`prepare`, the same whatever other parts there are."""
+    none = no_entries(data.X.shape[1], data.Y.shape[1])
+    F = np.zeros((len(data.Y), 0))
+    return _rough_entries(Filled(data), data, F, none, None, _lengths(data), learnt_prior(none, own), watch)
+
+
+def _lengths(data: Data) -> np.ndarray:
+    """The inputs' squared lengths, for every output (m×d) where it lacks samples."""
+    if data.gaps is None:
+        return np.einsum("ij,ij->j", data.X, data.X)
+    return (~data.gaps.missing).T @ data.X**2
+
+
+def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | None) -> Whitened:
+    """What the effects are fitted in; their residuals are those of ``rotated``, or of samples where some are missing."""
+    C = None if alpha is None else sample_covariance(rotated.X, alpha)
+    data = filled.data
+    return Whitened(rotated.X, C) if data.gaps is None else OwnSamples(data.X, F, C, data.gaps)
+
+
 def _rotated(data: Data, F: np.ndarray) -> Data:
     basis = complement(F)
     return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
 
 
 def _rough_entries(
-    data: Data, entries: Entries, alpha, lengths, k: int, samples, prior: Prior, watch: Watch
+    filled: Filled, rotated: Data, F: np.ndarray, entries: Entries, alpha, lengths, prior: Prior, watch: Watch
 ) -> Entries:
-    """Effects with every output on its own, its noise estimated from what they leave.
-
-    ``samples`` is how many have an output, less the k hidden inputs.
-    """
-    n, m = data.Y.shape
-    whitened = Whitened(data.X, None if alpha is None else sample_covariance(data.X, alpha))
-    outputs = np.einsum("ij,ij->j", data.Y, data.Y) / n
+    """Effects with every output on its own, its noise estimated from what they leave."""
+    k, (n, m) = F.shape[1], rotated.Y.shape
+    gaps = filled.data.gaps
+    whitened = _whitened(filled, rotated, F, alpha)
+    outputs = np.einsum("ij,ij->j", rotated.Y, rotated.Y) / n
+    A = None if gaps is None else sample_precision(filled.data.X, F, None)
     for step in range(_NOISE_STEPS):
-        E, last = without(data, entries), step == _NOISE_STEPS - 1
-        degrees = np.maximum((samples - 1.0) * degrees_left(k, m) - entries.used, 1.0)
-        noise = np.maximum(np.einsum("ij,ij->j", E, E) / degrees, data.variance_floor)
+        last = step == _NOISE_STEPS - 1
+        if gaps is None or A is None:
+            E = without(rotated, entries)
+            squares = np.einsum("ij,ij->j", E, E)
+        else:
+            E = expected_alone(without(filled.data, entries), A, gaps)
+            squares = np.einsum("ij,ij->j", E, A @ E)
+        degrees = np.maximum((filled.counts - k - 1.0) * degrees_left(k, m) - entries.used, 1.0)
+        noise = np.maximum(squares / degrees, rotated.variance_floor)
         omega = np.diag(1.0 / noise)
         entries = fit_entries(whitened, E, omega, entries, lengths, outputs, prior, _ENTRY_TOL, watch, split=last)
     return entries
@@ -298,7 +330,8 @@ def fit_joint(
     falls_back = "fallback" in VARIANTS[method].takes
     fallback = starting_state(problem, rough, "sequential", tol, watch) if falls_back else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
-    if preparation.prior is None and preparation.filled.data.gaps is None:
+    gaps = preparation.filled.data.gaps
+    if preparation.prior is None and gaps is None:
         return JointFit(preparation, problem, entries, fit)
     tolerance = tol * problem.scale
     outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n
@@ -310,7 +343,7 @@ def fit_joint(
         return problem, objective_at(problem, state) + entries.penalty + preparation.filled.entropy
 
     def whiten(state):
-        return None if preparation.prior is None else Whitened(data.X, sample_covariance(data.X, state.alpha))
+        return None if preparation.prior is None else preparation.whitened(state.alpha)
 
     state = fit.state
     whitened = whiten(state)
@@ -321,7 +354,7 @@ def fit_joint(
         if preparation.prior is not None:
             moved = fit_entries(
                 whitened,
-                problem.Y,
+                problem.Y if gaps is None else without(preparation.filled.data, entries),
                 state.omega,
                 entries,
                 preparation.lengths,
@@ -330,9 +363,10 @@ def fit_joint(
                 _ENTRY_TOL,
                 watch,
             )
-            trial, trial_value = at(preparation, moved, state, whitened)
+            refilled = preparation.refilled(moved, state)
+            trial, trial_value = at(refilled, moved, state, whitened)
             if trial_value <= value:
-                entries, problem, value = moved, trial, trial_value
+                entries, preparation, problem, value = moved, refilled, trial, trial_value
         again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
         there = whiten(again.state)
         refilled = preparation.refilled(entries, again.state)

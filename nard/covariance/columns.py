@@ -37,7 +37,7 @@ _FEW = 16
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _nonzeros(x, index):
     """Writes the places where x is not zero into ``index``; returns how many there are."""
     count = 0
@@ -58,7 +58,7 @@ def _nonzeros(x, index):
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _beyond(s, fitted, bound, slack, index, count):
     """Appends the places where |s − fitted| > bound + slack to ``index[:count]``; returns the new count."""
     for first in range(0, len(s), _CHUNK):
@@ -74,7 +74,7 @@ def _beyond(s, fitted, bound, slack, index, count):
     return count
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _combine_rows(W, coefficients, index, count, out):
     """out = Σ_k c_k W_index(k) over k < count, four rows at a time to spare memory traffic."""
     m = W.shape[0]
@@ -93,7 +93,7 @@ def _combine_rows(W, coefficients, index, count, out):
         k += 1
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _lasso(gram, gradient, beta, penalty, count, threshold):
     """Coordinate descent on the first ``count`` coefficients; ``gradient`` is s − Gram·β and is kept so.
 
@@ -115,7 +115,7 @@ def _lasso(gram, gradient, beta, penalty, count, threshold):
             break
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def sweep_columns(S, L, W, B, threshold):
     """One sweep over the columns of correlations, in place; row j of B holds column j's β.
 
@@ -200,7 +200,7 @@ def precision_from_columns(W, B, omega):
             omega[index[k], j] += half
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def columns_from_precision(omega, B):
     """Writes the columns' lassos that Ω comes from: row j holds β = −ω₁₂/ω_jj."""
     m = omega.shape[0]
@@ -210,7 +210,7 @@ def columns_from_precision(omega, B):
         B[j, j] = 0.0
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def linear_terms(S, L, omega):
     """Tr(SΩ) + Σ_{i≠j} L_ij|ω_ij|; L is m×m, or 1×1 where all penalties are equal."""
     m = S.shape[0]
@@ -232,7 +232,7 @@ def linear_terms(S, L, omega):
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def share_of_nonzeros(A):
     """The share of A's entries that are not zero."""
     count = 0
@@ -242,7 +242,7 @@ def share_of_nonzeros(A):
     return count / A.size
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def product_traces(omega, W, E):
     """Tr(E) and Tr(E²) of E = ΩW − I, which is written too, where Ω is sparse."""
     m = W.shape[0]
@@ -265,7 +265,7 @@ def product_traces(omega, W, E):
     return trace, square
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def mean_off_diagonal(S):
     """The mean of |S_ij| over i ≠ j."""
     m = S.shape[0]
@@ -277,7 +277,7 @@ def mean_off_diagonal(S):
     return total / (m * (m - 1))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def put_inside_box(W, S, L, out):
     """Writes W with every entry moved to the nearest in [S_ij − L_ij, S_ij + L_ij]."""
     m = S.shape[0]
@@ -286,7 +286,7 @@ def put_inside_box(W, S, L, out):
             out[i, j] = min(max(W[i, j], S[i, j] - L[i, j]), S[i, j] + L[i, j])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def warm_dual(W, omega, S, L, out):
     """Writes a W inside this problem's box, from the solution W and Ω of another; L as in :func:`linear_terms`.
 

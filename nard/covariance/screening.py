@@ -16,7 +16,7 @@ _LARGEST_SLACK = 1.0
 _TILE = 32
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
 def finite_and_symmetric(A):
     """Whether A_ij − A_ji is zero everywhere, which it is for no infinity or NaN."""
     m = len(A)
@@ -30,7 +30,7 @@ def finite_and_symmetric(A):
     return difference == 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def components(S, penalty):
     """Label of every variable's connected component in the graph |S_ij| > L_ij, numbered from 0."""
     m = len(S)
@@ -60,7 +60,7 @@ def components(S, penalty):
     return label
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def to_correlations(S, penalty, scale, index, correlation, L):
     """Writes S_ij/(s_is_j) of the variables in ``index`` with a unit diagonal, and L_ij likewise with a zero one."""
     m = len(index)
@@ -76,7 +76,7 @@ def to_correlations(S, penalty, scale, index, correlation, L):
         L[i, i] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def take_block(A, index, scale, block):
     """block_ij ← A_ij s_i s_j of the variables in ``index``."""
     units = scale[index]
@@ -86,7 +86,7 @@ def take_block(A, index, scale, block):
             block[i, j] = row[index[j]] * (units[i] * units[j])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def put_block(A, index, block, scale):
     """A_ij ← block_ij s_i s_j for the variables in ``index``."""
     units = scale[index]
@@ -96,7 +96,7 @@ def put_block(A, index, block, scale):
             row[index[j]] = block[i, j] * (units[i] * units[j])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def feasible_start(S, L, W):
     """W_ij ← τ_iτ_jS_ij, τ_i² = 1 − min(1, min_j L_ij/|S_ij|): in the box; positive definite if S ⪰ 0 and L > 0."""
     m = len(S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 
@@ -20,11 +21,22 @@ from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
 from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction, prepare
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
+from nard.compiled import one_thread
 from nard.estimator.cautions import caution_text
 from nard.estimator.findings import FindingsMixin, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler, measured_variances
-from nard.estimator.tuning import Parts, Settings, best_of, cross_validate, ebic_path, fixed_rng, lam_grid
+from nard.estimator.tuning import (
+    Parts,
+    Settings,
+    best_of,
+    cross_validate,
+    ebic_path,
+    fixed_rng,
+    folds_of,
+    hopeless_below,
+    lam_grid,
+)
 from nard.inputs import check_same_samples, dependent_columns, is_number, require
 from nard.progress import Watch
 from nard.selection import association_tests, network_test
@@ -37,6 +49,8 @@ _RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, 
 # "auto" does not try entries where rows × inputs × outputs exceed this: every sweep goes through all of them.
 _MOST_PRODUCTS = 2e9
 _FDR = 0.05
+# From so many outputs on factors of m×m matrices take all cores.
+_MANY_OUTPUTS = 2000
 # Copies among the outputs that a warning names.
 _MOST_COPIES = 5
 
@@ -270,12 +284,14 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
-        with Watch(self.verbose) as watch:
+        with Watch(self.verbose) as watch, _linear_algebra(Y.shape[1]):
             watch.stage("NARD: first pass")
             models, predicting, tested = self._models(data, cov_prior, settings, watch)
             # The likelihood of outputs that follow from others grows without end as λ falls.
             scored = np.setdiff1d(np.arange(Y.shape[1]), list(dependent))
-            parts, lams, tails = self._tune(features, Y, scored, models, predicting, settings, cov_prior, seed, watch)
+            parts, lams, tails = self._tune(
+                features, Y, scored, models, predicting, tested, settings, cov_prior, seed, watch
+            )
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
 
             def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, JointFit]:
@@ -537,7 +553,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         models = several("inputs", 0 if auto else self.hidden) | models
         return models, list(models), tested
 
-    def _tune(self, features, Y, scored, models, predicting, settings, cov_prior, seed, watch):
+    def _tune(self, features, Y, scored, models, predicting, tested, settings, cov_prior, seed, watch):
         """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails.
 
         ``scored`` are the outputs by whose held-out samples it chooses.
@@ -550,15 +566,20 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             watch.stage("NARD: path of λ")
         elif len(predicting) > 1:
             watch.stage("NARD: cross-validation of the parts")
-        for parts, preparation in models.items():
+        validated = self.lam == "cv" or len(predicting) > 1
+        folds = folds_of(features, Y, of_scored, _N_FOLDS, seed) if validated else []
+        # The one that tests first: it has to have its λ, and most often predicts best.
+        for parts in sorted(models, key=lambda parts: parts != tested):
+            preparation = models[parts]
             grid = lam_grid(preparation.rough, self.lam, scored) if by_rule else np.array([float(self.lam)])
             lams[parts] = float(grid[0])
             if self.lam == "ebic":
                 paths[parts], lams[parts] = ebic_path(preparation, grid, settings.alpha_prior, cov_prior, watch)
                 grid = np.array([lams[parts]])
             if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
-                found = cross_validate(features, Y, grid, parts, of_scored, _N_FOLDS, seed, watch)
-                if found is None and self.lam == "cv" and parts == predicting[0]:
+                least = hopeless_below(validations)
+                found = cross_validate(folds, grid, parts, watch, least)
+                if found is None and self.lam == "cv" and not validations:
                     raise KeyboardInterrupt  # there is no λ yet to return anything for
                 if found is not None:
                     validations[parts] = found
@@ -653,6 +674,11 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             if evident > parts.hidden:
                 cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
         return cautions
+
+
+def _linear_algebra(m: int):
+    """Several threads for matrices that are worth it, else one: the fit has threads of its own."""
+    return nullcontext() if m >= _MANY_OUTPUTS else one_thread()
 
 
 def _seed(random_state) -> int:

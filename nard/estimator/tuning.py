@@ -17,21 +17,35 @@ telling which samples are unusual.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
 from nard.algorithms import Data, Problem, RoughPass, State, starting_state
+from nard.algorithms.entries import Entries
 from nard.algorithms.evidence import posterior
-from nard.algorithms.joint import Preparation, prediction, prepare
+from nard.algorithms.joint import Preparation, first_effects, prediction, prepare
 from nard.algorithms.priors import AlphaPrior, make_covariance_prior
 from nard.algorithms.sequential import fit_sequential
+from nard.compiled import each
 from nard.covariance import density_at, log_determinant
 from nard.estimator.scaling import Scaler, measured_variances
 from nard.progress import SILENT, Watch
 
-__all__ = ["Parts", "Settings", "Validation", "best_of", "cross_validate", "ebic_path", "fixed_rng", "lam_grid"]
+__all__ = [
+    "Parts",
+    "Settings",
+    "Validation",
+    "best_of",
+    "cross_validate",
+    "ebic_path",
+    "fixed_rng",
+    "folds_of",
+    "hopeless_below",
+    "lam_grid",
+]
 
 # Twenty values span a factor of fifty. Cross-validation ends its path itself, so that the path may go on to next to no
 # penalty: with many samples and few outputs that predicts best.
@@ -46,6 +60,8 @@ _EBIC_GAMMA = 0.5
 _EXPECTATIONS = 2
 # Of the best R², what a model of a higher likelihood may fall short of it.
 _WORSE = 0.005
+# A model that at the first λ falls short by this is not looked at any more: R² changes little along the path.
+_HOPELESS = 0.015
 # Standard errors by which a model must be better than a simpler one, and a t than the normal density.
 _CLEARLY = 2.0
 _TAILS = np.geomspace(2.5, 200.0, 40)
@@ -86,22 +102,47 @@ class Settings:
         return replace(self, cov_prior=prior, own=self.own[kept])
 
 
-class _Fold:
-    """One training fold walking down the path of λ, and its held-out samples."""
+class Samples:
+    """Training and held-out samples of one fold, and what all models that are tried on it share."""
 
-    def __init__(self, X, Y, train, test, parts: Parts, settings: Settings, watch: Watch):
+    def __init__(self, X, Y, train, test, settings: Settings):
         scaler = Scaler(X[train], Y[train], settings.standardize)
-        data = Data.of(scaler.inputs(X[train]), scaler.outputs(Y[train]))
+        self.data = Data.of(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
         self.y_scale = scaler.y_scale
         self.settings = settings
         variances = measured_variances(scaler.outputs(Y[train]))
         self.cov_prior = make_covariance_prior(settings.cov_prior, variances, scaler.y_scale)
-        self.preparation = prepare(
-            data, self.cov_prior, parts.inputs, parts.entries, parts.hidden, fixed_rng(), settings.own, watch
+        self._first: Entries | None = None
+
+    def prepared(self, parts: Parts, watch: Watch) -> Preparation:
+        if parts.entries and self._first is None:
+            self._first = first_effects(self.data, self.settings.own, watch)
+        return prepare(
+            self.data,
+            self.cov_prior,
+            parts.inputs,
+            parts.entries,
+            parts.hidden,
+            fixed_rng(),
+            self.settings.own,
+            watch,
+            self._first if parts.entries else None,
         )
+
+
+def folds_of(X, Y, settings: Settings, n_folds: int, seed: int) -> list[Samples]:
+    splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
+    return [Samples(X, Y, *split, settings) for split in splits]
+
+
+class _Walk:
+    """A model of one fold walking down the path of λ."""
+
+    def __init__(self, samples: Samples, parts: Parts, watch: Watch):
+        self.samples, self.watch = samples, watch
+        self.preparation = samples.prepared(parts, watch)
         self._extra = self.preparation.rough_extra()
-        self.watch = watch
         self.state: State | None = None
 
     def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,13 +150,14 @@ class _Fold:
 
         Log determinants are those in units of the data; of what is missing there is no error.
         """
-        at = lam, self.settings.alpha_prior, self.cov_prior
+        samples = self.samples
+        at = lam, samples.settings.alpha_prior, samples.cov_prior
         self.preparation, problem, self.state = path_step(self.preparation, self._extra, at, self.state, self.watch)
         predicted = prediction(self.preparation, problem, self.state, self.preparation.entries)
-        square, logdet = predicted.distances(self.X_test, self.Y_test)
-        measured = ~np.isnan(self.Y_test)
-        logdet = logdet + 2.0 * np.where(measured, np.log(self.y_scale), 0.0).sum(axis=1)
-        return square, logdet, np.where(measured, predicted.residuals(self.X_test, self.Y_test), 0.0) ** 2
+        square, logdet = predicted.distances(samples.X_test, samples.Y_test)
+        measured = ~np.isnan(samples.Y_test)
+        logdet = logdet + 2.0 * np.where(measured, np.log(samples.y_scale), 0.0).sum(axis=1)
+        return square, logdet, np.where(measured, predicted.residuals(samples.X_test, samples.Y_test), 0.0) ** 2
 
 
 def path_step(
@@ -167,24 +209,24 @@ class Validation:
 
 
 def cross_validate(
-    X, Y, lams, parts: Parts, settings: Settings, n_folds: int, seed: int, watch: Watch = SILENT
+    folds: list[Samples], lams, parts: Parts, watch: Watch = SILENT, least_r2: float = -np.inf
 ) -> Validation | None:
     """Held-out log density per sample along ``lams``, descending.
 
-    None if the fit was asked to stop before the first score.
+    The path ends at once where R² is below ``least_r2``: predictions hardly depend on λ. None if the fit was asked to
+    stop before the first score.
     """
-    splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    folds = [_Fold(X, Y, train, test, parts, settings, watch) for train, test in splits]
-    spread = sum(float(np.nansum(fold.Y_test**2)) for fold in folds)
-    counts = np.concatenate([np.count_nonzero(~np.isnan(fold.Y_test), axis=1) for fold in folds])
+    walks = each(lambda samples: _Walk(samples, parts, watch), folds)
+    counts = np.concatenate([np.count_nonzero(~np.isnan(samples.Y_test), axis=1) for samples in folds])
+    spread = sum(float(np.nansum(samples.Y_test**2)) for samples in folds)
     rows, best, since_best = [], None, 0
     for lam in lams:
-        squares, logdets, errors = zip(*(fold.advance(lam) for fold in folds), strict=True)
+        squares, logdets, errors = zip(*each(partial(_Walk.advance, lam=lam), walks), strict=True)
         if watch.stopped:
             break
         held_out = np.concatenate(squares), np.concatenate(logdets), counts
         every = density_at(*held_out)
-        states = [fold.state for fold in folds if fold.state is not None]
+        states = [walk.state for walk in walks if walk.state is not None]
         rows.append(
             {
                 "lam": lam,
@@ -198,14 +240,16 @@ def cross_validate(
         if best is None or rows[-1]["score"] > best[1].mean():
             r2 = 1.0 - sum(float(error.sum()) for error in errors) / max(spread, 1e-300)
             best, since_best = (float(lam), every, r2, held_out), 0
+            if r2 < least_r2:
+                break
         else:
             since_best += 1
             if since_best >= _PATIENCE or rows[-1]["score"] < best[1].mean() - rows[-1]["standard_error"]:
                 break
     if best is None:
         return None
-    lam, _, r2, held_out = best
-    tails = best_tails(*held_out) if settings.tails is None else settings.tails
+    (lam, _, r2, held_out), given = best, folds[0].settings.tails
+    tails = best_tails(*held_out) if given is None else given
     return Validation(_with_choice(rows, lam), lam, density_at(*held_out, tails), r2, tails)
 
 
@@ -216,6 +260,11 @@ def best_tails(square: np.ndarray, logdet: np.ndarray, m: np.ndarray) -> float:
     best = int(np.argmax([one.mean() for one in gained]))
     clearly = gained[best].mean() > _CLEARLY * gained[best].std() / np.sqrt(len(normal))
     return float(_TAILS[best]) if clearly else np.inf
+
+
+def hopeless_below(validations: dict[Parts, Validation]) -> float:
+    """The R² at the first λ below which no model could be :func:`best_of` these and itself."""
+    return max((one.r2 for one in validations.values()), default=-np.inf) - _HOPELESS
 
 
 def best_of(validations: dict[Parts, Validation]) -> Parts:

@@ -283,7 +283,7 @@ def _excess(errors: np.ndarray, measured: np.ndarray | None = None) -> np.ndarra
     return np.where(clearly, own, common)
 
 
-@njit(cache=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST)
 def _gradient(S, i, beta, index, count, out):
     """out = s_i − Σ_k β_k s_k over the first ``count`` places k in ``index``."""
     out[:] = S[i]
@@ -293,7 +293,7 @@ def _gradient(S, i, beta, index, count, out):
             out -= beta[k] * S[k]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _descend(S, lam, beta, index, count, g):
     """Coordinate descent on the first ``count`` places in ``index``; g = s_i − Sβ is kept up to date there only."""
     for _ in range(_MAX_PASSES):
@@ -313,7 +313,7 @@ def _descend(S, lam, beta, index, count, g):
             return
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _nodewise(S, lam, B, G):
     """All lassos, rows of B, and G = (I − B)S.
 
