@@ -75,7 +75,8 @@ def check_missing(data, what: str, gaps: bool = False) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         raise ValueError(
-            f"{what} contains {'' if gaps else 'NaN or '}infinity: {int(bad.sum())} values in {int(bad.any(axis=0).sum())} column(s) "
+            f"{what} contains {'infinity' if gaps else 'NaN or infinity'}: {int(bad.sum())} values "
+            f"in {int(bad.any(axis=0).sum())} column(s) "
             f"({some(table.columns[bad.any(axis=0)])}), first in row {table.index[row]!r}. "
             "Drop or impute them before the fit."
         )

@@ -239,7 +239,7 @@ class Whitened:
 
 
 class OwnSamples(Whitened):
-    """As :class:`Whitened` where outputs lack samples, so that each has an A of its own: what it lacks is projected out.
+    """As :class:`Whitened` where outputs lack samples, so that each has an A of its own.
 
     X and E are those of samples. The precision over all of them is LᵀL, L = C^(−½) times the basis of the complement of
     F; the columns of L that belong to samples which output i lacks, and to the mean, are what leaves its rows, since
@@ -292,7 +292,8 @@ def fit_entries(
     With ``split`` two effects are then tried in place of every one, once.
 
     ``E`` is Y − XB̄ (N×m) at ``entries``; ``lengths`` are the inputs' squared lengths before anything was projected out
-    of them, for all outputs or for each (m×d), ``variances`` the outputs' variances, to which the sizes of effects refer.
+    of them, for all outputs or for each (m×d), ``variances`` the outputs' variances, to which the sizes of effects
+    refer.
     """
     rows = whitened.rows(E)
     usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)

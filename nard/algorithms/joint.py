@@ -275,7 +275,7 @@ def _lengths(data: Data) -> np.ndarray:
 
 
 def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | None) -> Whitened:
-    """What the effects are fitted in; their residuals are those of ``rotated``, or of samples where some are missing."""
+    """What the effects are fitted in: ``rotated`` data, or those of samples where outputs are missing."""
     C = None if alpha is None else sample_covariance(rotated.X, alpha)
     data = filled.data
     return Whitened(rotated.X, C) if data.gaps is None else OwnSamples(data.X, F, C, data.gaps)

@@ -12,8 +12,8 @@ where it is J of Y with ē filled in, with Σ_n Ω_mm⁻¹ (each at its place in
     + Σ_n [ln|Ω_mm| + |m| ln A_nn].
 
 ē is found sample by sample, e_m ← e_m − Ω_mm⁻¹(Ω EᵀA)_mn/A_nn; where A is the identity that is the conditional
-expectation −Ω_mm⁻¹Ω_mo e_o. Under a diagonal Ω every output has samples of its own, and its ē solves A_mm ē_m = −A_mo e_o:
-least squares over the samples that have it.
+expectation −Ω_mm⁻¹Ω_mo e_o. Under a diagonal Ω every output has samples of its own, and its ē solves
+A_mm ē_m = −A_mo e_o: least squares over the samples that have it.
 """
 
 from __future__ import annotations

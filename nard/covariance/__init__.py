@@ -3,6 +3,7 @@
 from nard.covariance.columns import linear_terms
 from nard.covariance.gaps import Gaps, gaps_of
 from nard.covariance.gaussian import (
+    conditional,
     density_at,
     distances,
     inverse_and_logdet,
@@ -16,6 +17,7 @@ from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graph
 __all__ = [
     "Gaps",
     "GraphicalLassoResult",
+    "conditional",
     "density_at",
     "distances",
     "gaps_of",

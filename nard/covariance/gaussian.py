@@ -15,6 +15,7 @@ from nard.covariance.allocation import matrices
 from nard.covariance.gaps import Gaps, gaps_of
 
 __all__ = [
+    "conditional",
     "density_at",
     "distances",
     "inverse_and_logdet",
@@ -130,6 +131,17 @@ def _distances_of_observed(residuals, gaps: Gaps, precision, inflation, loadings
             square[rows] -= (along**2 / (f[:, None] ** 2 + np.outer(f, D))).sum(axis=1)
             logdet[rows] += np.log1p(D / f[:, None]).sum(axis=1)
     return square, logdet
+
+
+def conditional(residuals: np.ndarray, precision: np.ndarray, gaps: Gaps) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals with the expectations of what is missing given the rest, and the sum of their covariances (m×m)."""
+    found, spread = np.where(gaps.missing, 0.0, residuals), np.zeros_like(precision)
+    for rows, lacking in gaps.by_sample:
+        places = np.ix_(lacking, lacking)
+        inverse = inverse_spd(precision[places])
+        found[np.ix_(rows, lacking)] = -(found[rows] @ precision[:, lacking]) @ inverse
+        spread[places] += len(rows) * inverse
+    return found, spread
 
 
 def density_at(square: np.ndarray, logdet: np.ndarray, m: int | np.ndarray, tails: float = np.inf) -> np.ndarray:

@@ -30,9 +30,15 @@ for or against an edge of it. Of what every sample adds to R, with m what it lac
 
     ε_n ε_nᵀ + (I − B) D_n (I − B)ᵀ,    D_n = Ω_mm⁻¹ at its place,
 
-R_ij is therefore the mean over the n_ij samples that have both i and j: there it does not depend on ω_ij, nor to first
-order on an error in what others are expected to be, as one in ε_n is made up for by D_n. n_ij takes the place of n. The
-ε_n with expectations in them vary less than R, and it is their own squares that the variance of T_ij has.
+R_ij is therefore the mean over the n_ij samples that have both i and j, where it does not depend on ω_ij, and n_ij takes
+the place of n. It does depend on what neighbours of i and j that are missing were expected to be: an error Δ of Ω is one
+of T_ij/(R_ii R_jj) of, to first order,
+
+    M(Δ) = mean of (ΩDΔ + ΔDΩ − ΩDΔDΩ)_ij over these samples.
+
+So residuals are first filled in by the network that was found, without a penalty, and then M of what that differs by
+from the estimates is taken from these. The ε_n with expectations in them vary less than R, and it is their own squares
+that the variance of T_ij has.
 """
 
 from __future__ import annotations
@@ -43,7 +49,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nard.compiled import njit
-from nard.covariance import Gaps, inverse_spd, log_determinant
+from nard.covariance import Gaps, conditional, inverse_spd, log_determinant
 from nard.selection.significance import two_sided
 from nard.selection.weights import tail_weights
 
@@ -63,6 +69,8 @@ _WEIGHTINGS = 2
 _NOTICED = 3.0
 # Standard errors by which a pair's own variance must exceed the common one.
 _CLEARLY = 3.0
+# Residuals are filled in by the network that was found, and that is found again, so many times.
+_FILLINGS = 2
 # A pair of outputs that fewer samples have together is not tested.
 _FEWEST_TOGETHER = 10
 # Sums may be reordered to use vector instructions; infinities and NaN keep their meaning.
@@ -124,6 +132,20 @@ class Unseen:
                 total[np.ix_(touched, touched)] += len(rows) * (across @ inverse @ across.T)
         return total
 
+    def wrong_expectations(self, error: np.ndarray) -> np.ndarray:
+        """M(Δ), what an error Δ of Ω does to the estimates of ω_ij by way of expectations."""
+        total, both = np.zeros(error.shape), np.zeros(error.shape)
+        for rows, lacking in self.gaps.by_sample:
+            measured = np.flatnonzero(~self.gaps.missing[rows[0]])
+            across = self.omega[np.ix_(measured, lacking)]
+            touched = across.any(axis=1)
+            some = measured[touched]
+            if len(some):
+                A = across[touched] @ inverse_spd(self.omega[np.ix_(lacking, lacking)])
+                total[np.ix_(some, measured)] += len(rows) * (A @ error[np.ix_(lacking, measured)])
+                both[np.ix_(some, some)] += len(rows) * (A @ error[np.ix_(lacking, lacking)] @ A.T)
+        return (total + total.T - both) / self.together
+
 
 def edge_test(
     covariance: np.ndarray, degrees: float | np.ndarray, residuals: np.ndarray, unseen: Unseen | None = None
@@ -168,14 +190,23 @@ def _edge_test_of_measured(covariance, degrees: np.ndarray, residuals, unseen: U
     n, m = residuals.shape
     if m == 1:
         return EdgeTest(1.0 / covariance, np.ones((1, 1)), np.zeros((1, 1)), degrees)
-    scale = sd = np.sqrt(np.diag(covariance))
-    S, weighted = covariance / np.outer(sd, sd), residuals
+    scale = np.sqrt(np.diag(covariance))
+    S = covariance / np.outer(scale, scale)
     typical = float((degrees.sum() - np.trace(degrees)) / (m * (m - 1)))
     lam = _PENALTY[0] * np.sqrt(np.log(m) / typical)
     first = _Nodewise(S, lam, np.zeros((m, m)))
     lam *= _penalty(first.neighbours, m, typical) / _PENALTY[0]
-    fit = _Nodewise(S, lam, first.B, (weighted / scale, unseen.in_units(scale)))
-    factor, nu = 1.0, np.inf
+    fit = _Nodewise(S, lam, first.B, (residuals / scale, unseen.in_units(scale)))
+    rest = covariance - (residuals.T @ residuals + unseen.spread) / n
+    for _ in range(_FILLINGS):
+        theta = fit.network(_NOTICED / np.sqrt(typical)) / np.outer(scale, scale)
+        residuals, spread = conditional(residuals, theta, unseen.gaps)
+        unseen = Unseen(unseen.gaps, theta, spread)
+        S = rest + (residuals.T @ residuals + spread) / n
+        scale = np.sqrt(np.diag(S))
+        S = S / np.outer(scale, scale)
+        fit = _Nodewise(S, lam, fit.B, (residuals / scale, unseen.in_units(scale)))
+    factor, nu, weighted, sd = 1.0, np.inf, residuals, scale
     for _ in range(_WEIGHTINGS):
         tails = tail_weights(residuals / scale, fit.network(_NOTICED / np.sqrt(typical)), S, unseen.gaps)
         if tails is None:
@@ -217,6 +248,10 @@ class _Nodewise:
         self.left, self._root = left, np.sqrt(np.outer(left, left))
         self.partial = -(R + left[:, None] * B.T + left * B) / self._root
         np.fill_diagonal(self.partial, 1.0)
+        if measured is not None:
+            unseen = measured[1]
+            self.partial -= unseen.wrong_expectations(unseen.omega - self.precision) * self._root
+            np.fill_diagonal(self.partial, 1.0)
         squared = B**2 * left / left[:, None]
         self.variance = 1.0 + np.maximum(squared, squared.T)
 

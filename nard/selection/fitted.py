@@ -78,7 +78,8 @@ def _network_test_of_measured(joint: JointFit, loadings: np.ndarray) -> EdgeTest
     problem, state, preparation = joint.problem, joint.state, joint.preparation
     filled, left = preparation.filled, preparation.degrees_left
     data = filled.data
-    assert data.gaps is not None and filled.spread is not None
+    assert data.gaps is not None
+    assert filled.spread is not None
     n, samples = len(data.Y), np.asarray(preparation.samples)
     kept = np.maximum((samples - 1.0) * left - joint.entries.used, 1.0) / samples
     A = sample_precision(data.X, preparation.hidden, state.alpha)
