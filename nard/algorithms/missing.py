@@ -77,9 +77,9 @@ def sample_precision(X: np.ndarray, F: np.ndarray, alpha: np.ndarray | None) -> 
     """A = P C⁻¹P over the samples of centred X; F has orthonormal columns of mean zero."""
     n = len(X)
     precision = np.eye(n) - 1.0 / n - F @ F.T
-    active = np.zeros(0, dtype=int) if alpha is None else np.flatnonzero(np.isfinite(alpha))
-    if not len(active):
+    if alpha is None or not np.isfinite(alpha).any():
         return precision
+    active = np.flatnonzero(np.isfinite(alpha))
     Z = X[:, active] * alpha[active] ** -0.5
     Z -= F @ (F.T @ Z)
     return precision + inverse_spd(np.eye(n) + Z @ Z.T) - np.eye(n)
@@ -118,9 +118,8 @@ def expected(E: np.ndarray, A: np.ndarray, omega: np.ndarray, gaps: Gaps) -> tup
     units = np.sqrt(np.diag(omega))
     for _ in range(_SWEEPS):
         largest = 0.0
-        for (rows, lacking), inverse in zip(gaps.by_sample, inverses, strict=True):
-            if inverse is None:
-                inverse, _ = inverse_and_logdet(omega[np.ix_(lacking, lacking)])
+        for (rows, lacking), known in zip(gaps.by_sample, inverses, strict=True):
+            inverse = inverse_spd(omega[np.ix_(lacking, lacking)]) if known is None else known
             across = omega[lacking]
             for n in rows:
                 step = inverse @ (across @ (A[n] @ found)) / own[n]

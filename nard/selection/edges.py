@@ -30,9 +30,9 @@ for or against an edge of it. Of what every sample adds to R, with m what it lac
 
     ε_n ε_nᵀ + (I − B) D_n (I − B)ᵀ,    D_n = Ω_mm⁻¹ at its place,
 
-R_ij is therefore the mean over the n_ij samples that have both i and j, where it does not depend on ω_ij, and n_ij takes
-the place of n. It does depend on what neighbours of i and j that are missing were expected to be: an error Δ of Ω is one
-of T_ij/(R_ii R_jj) of, to first order,
+R_ij is therefore the mean over the n_ij samples that have both i and j, where it does not depend on ω_ij, and n_ij
+takes the place of n. It does depend on what neighbours of i and j that are missing were expected to be: an error Δ of Ω
+is one of T_ij/(R_ii R_jj) of, to first order,
 
     M(Δ) = mean of (ΩDΔ + ΔDΩ − ΩDΔDΩ)_ij over these samples.
 
@@ -81,8 +81,8 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 class EdgeTest:
     """Estimated precision, sd of the partial correlation, and z = partial correlation/sd of every pair of outputs.
 
-    These are m×m arrays. ``degrees`` are those of freedom, one number or an m×m array; ``tails`` are those of the t distribution that weighted the
-    samples, infinite if none did.
+    These are m×m arrays. ``degrees`` are those of freedom, one number or an m×m array; ``tails`` are those of the t
+    distribution that weighted the samples, infinite if none did.
     """
 
     precision: np.ndarray
@@ -157,7 +157,7 @@ def edge_test(
     """
     if unseen is not None:
         return _edge_test_of_measured(covariance, np.asarray(degrees), residuals, unseen)
-    m = len(covariance)
+    m, degrees = len(covariance), float(degrees)
     if m == 1:
         return EdgeTest(1.0 / covariance, np.ones((1, 1)), np.zeros((1, 1)), degrees)
     sd = np.sqrt(np.diag(covariance))

@@ -217,7 +217,7 @@ def input_test(problem: Problem, coordinates: Coordinates, state: State, filled:
     ``filled`` has the data before hidden inputs were projected out, if any are missing.
     """
     s, ratio = coordinates.leave_one_out()
-    n, m = problem.n, problem.m
+    n, m = float(problem.n), problem.m
     precision, covariance, lacking = state.omega, state.network.covariance, 0.0
     if filled is not None and filled.spread is not None:
         covariance = observed_covariance(filled, precision)
