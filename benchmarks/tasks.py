@@ -17,6 +17,8 @@ import warnings
 
 import numpy as np
 from real_data import real_data_folder
+from scipy.linalg import lapack
+from scipy.sparse.csgraph import connected_components
 
 from nard import NARD, graphical_lasso
 from nard.algorithms import Data, make_problem
@@ -151,6 +153,69 @@ def compare_graphical_lassos(m, edge_probability, peers):
                 seconds, precision = timed(lambda name=name: PEERS[name](Z, S, lam, exact.objective), repeats, enough)
         error = (glasso_objective(S, L, np.ascontiguousarray(precision)) - exact.objective) / abs(exact.objective)
         out[name] = {"seconds": seconds, "error": float(error)}
+    return out
+
+
+def descended_samples(m, n=500, seed=0):
+    """Standardised samples of variables that each depend on one to three earlier ones: all are connected."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((m, n))
+    for j in range(3, m):
+        parents = rng.choice(j, rng.integers(1, 4), replace=False)
+        Z[j] += rng.uniform(0.3, 0.6, len(parents)) * rng.choice([-1.0, 1.0], len(parents)) @ Z[parents]
+        Z[j] /= Z[j].std()
+    Z = Z.T - Z.mean(axis=1)
+    return Z / Z.std(axis=0)
+
+
+def lam_of_correlations(Z, per_variable=16):
+    """λ that so many correlations of a variable exceed, on average; more than half of them stay as edges."""
+    n, m = Z.shape
+    some = np.random.default_rng(1).choice(m, min(m, 500), replace=False)
+    sizes = np.abs(Z[:, some].T @ Z) / n
+    sizes[np.arange(len(some)), some] = 0.0
+    return float(np.quantile(sizes, 1.0 - per_variable / m))
+
+
+def _clocked(function):
+    """The result, seconds by the clock, and seconds of all cores together: other work does not count there."""
+    clock, cores = time.perf_counter(), time.process_time()
+    result = function()
+    return result, time.perf_counter() - clock, time.process_time() - cores
+
+
+def giant_component(m, peers=(), cholesky=0):
+    """The graphical lasso of residuals in one component: cold, again at 95 % of λ, and what a Cholesky factor takes."""
+    small = descended_samples(2200, n=30)
+    graphical_lasso(residuals=small, lam=0.7, init=graphical_lasso(residuals=small, lam=0.72))  # compiles
+    Z = descended_samples(m)
+    lam = lam_of_correlations(Z)
+    found, seconds, cores = _clocked(lambda: graphical_lasso(residuals=Z, lam=lam))
+    out = {
+        "lam": lam,
+        "seconds": seconds,
+        "core_seconds": cores,
+        "steps": found.n_iter,
+        "converged": found.converged,
+        "gap": found.duality_gap / m,
+        "edges": (found.precision.nnz - m) / m,
+        "largest": int(np.bincount(connected_components(found.precision, directed=False)[1]).max()),
+        "cold_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
+    if cholesky:
+        W = np.asarray(found.dual)
+        clocks = [_clocked(lambda: np.linalg.cholesky(W))[1:] for _ in range(cholesky)]
+        clocks += [_clocked(lambda: lapack.dpotrf(W.T, lower=1))[1:] for _ in range(cholesky)]
+        out["cholesky_seconds"], out["cholesky_core_seconds"] = np.min(clocks, axis=0).tolist()
+    S = Z.T @ Z / len(Z) if peers else None
+    for name in peers:
+        PEERS[name](Z[:, :20], S[:20, :20], 0.2, 20.0)  # imports and compiles
+        precision, seconds, cores = _clocked(lambda name=name: PEERS[name](Z, S, lam, found.objective))
+        objective = glasso_objective(S, lam * (1 - np.eye(m)), np.ascontiguousarray(precision))
+        worse = (objective - found.objective) / abs(found.objective)
+        out[name] = {"seconds": seconds, "core_seconds": cores, "worse": float(worse)}
+    warm, seconds, cores = _clocked(lambda: graphical_lasso(residuals=Z, lam=0.95 * lam, init=found))
+    out.update(warm_seconds=seconds, warm_core_seconds=cores, warm_converged=warm.converged)
     return out
 
 

@@ -97,7 +97,7 @@ def dense_joint_objective(problem, alpha, omega, entries, prior, Y):
     X = problem.X
     n, m = Y.shape
     C = np.eye(n) + (X / alpha) @ X.T
-    E = Y - X @ entries.coef()
+    E = Y - X @ entries.coef().toarray()
     psi = 1e-8 * np.diag(np.diag(Y.T @ Y)) + np.diag(dense_effects(entries, X, C))
     # ν < 0 where hidden inputs took degrees of freedom.
     value = m * np.linalg.slogdet(C)[1] - (n + problem.cov_prior.nu) * np.linalg.slogdet(omega)[1]

@@ -18,6 +18,16 @@ def test_graphical_lasso_task():
     assert found["scikit-learn"]["error"] <= 10 * tasks.ACCURACY
 
 
+def test_giant_component_task(monkeypatch):
+    monkeypatch.setattr("nard.covariance.glasso._GIANT", 100)
+    found = tasks.giant_component(150, ["scikit-learn"], cholesky=1)
+    assert found["converged"]
+    assert found["warm_converged"]
+    assert found["gap"] <= 1e-4
+    assert abs(found["scikit-learn"]["worse"]) <= 10 * tasks.ACCURACY
+    assert found["cholesky_seconds"] > 0
+
+
 def test_iteration_task():
     assert tasks.iteration(100, 20, m=10)["moves"] == 20
 

@@ -28,10 +28,11 @@ from nard.algorithms.effects import (
 )
 from nard.compiled import each, njit
 
-__all__ = ["MOST_CANDIDATES", "choose"]
+__all__ = ["ALL_CANDIDATES", "MOST_CANDIDATES", "choose"]
 
-# Up to so many inputs all of them are candidates.
-MOST_CANDIDATES = 512
+# Up to so many inputs all of them are candidates, else so many of them.
+ALL_CANDIDATES = 512
+MOST_CANDIDATES = 256
 # Products of so many numbers are looked at together.
 _AT_ONCE = 2**24
 
@@ -46,7 +47,7 @@ def choose(inputs: Inputs, known: Known, left, variances, sizes, outputs, effect
     counts = 1 + np.count_nonzero(effects.size[outputs] > 0.0, axis=1)
     ends = np.cumsum(counts)
     most = max(_AT_ONCE // len(inputs.XT), 1)
-    cuts = np.searchsorted(ends, np.arange(most, ends[-1] + most, most), side="right") if len(ends) else []
+    cuts = np.searchsorted(ends, np.arange(most, ends.max(initial=0) + most, most), side="right")
     parts = [part for part in np.split(np.arange(len(outputs)), np.unique(cuts)) if len(part)]
 
     def look(part):

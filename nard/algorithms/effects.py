@@ -100,7 +100,7 @@ class _Candidates(NamedTuple):
     """Of one output: its candidates' rows, their numbers, squared lengths and ln p_j."""
 
     rows: np.ndarray
-    index: np.ndarray
+    number: np.ndarray
     squares: np.ndarray
     log_prior: np.ndarray
 
@@ -353,7 +353,7 @@ def _update(inputs, candidates, effects, i, e, r, v, tables, log_odds, sizes):
     gained = 0.0
     for b in range(len(order)):
         j = order[b]
-        effects.inputs[i, e, b] = candidates.index[j]
+        effects.inputs[i, e, b] = candidates.number[j]
         kappa = chosen * squares[j] / v
         shrink = kappa / (1.0 + kappa)
         mean[b] = shrink * q[j] / squares[j]
@@ -375,7 +375,7 @@ def sweep(inputs, known, chosen, rows, omega, visited, effects, sizes, tol, pass
         candidates = _candidates(inputs, known, chosen, i)
         h = _left_by_network(inputs, rows, omega, i)
         if not (effects.size[i] > 0.0).any():
-            worth = np.empty(len(candidates.index))
+            worth = np.empty(len(candidates.number))
             worths(candidates.rows @ h, candidates.squares, v, worth)
             if hopeless_by_bounds(worth, candidates.log_prior, candidates.squares, sizes[i] / v, known.log_odds[0]):
                 continue
@@ -478,7 +478,7 @@ def split(inputs, known, chosen, rows, omega, visited, effects, sizes, changed):
             mean, variance = effects.mean[i, e].copy(), effects.variance[i, e].copy()
             divergence = effects.divergence[i, e]
             # One effect starts at an input of the pair, the other one from what that leaves.
-            effects.inputs[i, e, 0] = candidates.index[second]
+            effects.inputs[i, e, 0] = candidates.number[second]
             effects.pip[i, e, :] = 0.0
             effects.pip[i, e, 0] = 1.0
             x, y = candidates.rows[first].copy(), candidates.rows[second].copy()

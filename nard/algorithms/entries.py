@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from nard.algorithms.candidates import MOST_CANDIDATES, choose
+from nard.algorithms.candidates import ALL_CANDIDATES, MOST_CANDIDATES, choose
 from nard.algorithms.effects import Apart, Effects, Inputs, Known, project, sweep
 from nard.algorithms.effects import split as try_pairs
 from nard.algorithms.hidden import complement
@@ -99,9 +99,9 @@ class Entries:
     def empty(self) -> bool:
         return not self.on.any()
 
-    def coef(self) -> np.ndarray:
+    def coef(self) -> sparse.csr_array:
         """B̄, d×m."""
-        return self._summed(self.pip * self.mean).toarray().T
+        return sparse.csr_array(self._summed(self.pip * self.mean).T)
 
     def effect(self, i: int, at: int) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and means π_jμ_j of one effect."""
@@ -300,7 +300,7 @@ def fit_entries(
     found = entries.with_places(0)
     sizes = np.outer(variances, _SIZES)
     XT, d = whitened.XT, len(whitened.XT)
-    whole = XT if d <= MOST_CANDIDATES else np.empty((0, rows.shape[1]))
+    whole = XT if d <= ALL_CANDIDATES else np.empty((0, rows.shape[1]))
     inputs = Inputs(XT, whitened.apart, whole, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
     known = Known(prior.log_odds, prior.own, prior.own_share)
     chosen = np.full((len(rows), 0 if len(whole) else MOST_CANDIDATES), -1, dtype=np.int32)
@@ -312,30 +312,41 @@ def fit_entries(
         parts = np.array_split(outputs, min(len(outputs), _PARTS) or 1) if alone else [outputs]
         each(lambda part: function(inputs, known, chosen, rows, omega, part, _effects(found), sizes, *arguments), parts)
 
+    def renewed(outputs):
+        """Chooses their candidates; marks those that may have effects, and those with new candidates."""
+        left = rows[outputs] if alone else (omega[outputs] / np.diag(omega)[outputs, None]) @ rows
+        noise = 1.0 / np.diag(omega)[outputs]
+        live, new = choose(inputs, known, left, noise, sizes, outputs, _effects(found), chosen)
+        marked = np.zeros((2, len(rows)), dtype=np.bool_)
+        marked[:, outputs] = live, new
+        return marked
+
+    everyone = np.arange(len(rows))
     fresh = np.ones(len(rows), dtype=np.bool_)
-    unsettled = fresh
+    if not len(whole):
+        fresh, _ = renewed(everyone)
+    moved = np.zeros(len(rows), dtype=np.bool_)
     for _ in range(_SWEEPS):
         if watch.stopped:
             break
         watch.tick("entries")
-        outputs = np.flatnonzero(fresh)
-        if not len(whole):
-            left = rows[outputs] if alone else (omega[outputs] / np.diag(omega)[outputs, None]) @ rows
-            noise = 1.0 / np.diag(omega)[outputs]
-            live, new = choose(inputs, known, left, noise, sizes, outputs, _effects(found), chosen)
-            outputs = outputs[live & (unsettled[outputs] | new)]
         unsettled, changed = (np.zeros(len(rows), dtype=np.bool_) for _ in range(2))
-        visit(sweep, outputs, tol, _SWEEPS if alone else 1, unsettled, changed)
+        visit(sweep, np.flatnonzero(fresh), tol, _SWEEPS if alone else 1, unsettled, changed)
+        moved |= changed | unsettled
         full = found.on.all(axis=1)
         if full.any() and found.size.shape[1] < MOST_EFFECTS:
             found, unsettled = found.with_places(2 * found.size.shape[1]), unsettled | full
-        # Where not all inputs are candidates, other ones may be worth more to what has changed.
-        fresh = unsettled if len(whole) else unsettled | changed
+        # Without candidates of its own an output has nothing to look for effects among.
+        fresh = unsettled if len(whole) else unsettled & (chosen >= 0).any(axis=1)
+        if not len(whole) and not fresh.any():
+            # What has moved may leave other inputs worth more.
+            live, new = renewed(np.flatnonzero(moved))
+            fresh, moved = live & new, np.zeros(len(rows), dtype=np.bool_)
         if split and not fresh.any():
             split = False
             found = found.with_places(2 * int(np.count_nonzero(found.on, axis=1).max(initial=0)))
             visit(try_pairs, np.flatnonzero(found.on.any(axis=1)), fresh)
-            unsettled = fresh
+            moved |= fresh
         if not fresh.any():
             break
     return found

@@ -43,7 +43,6 @@ __all__ = [
     "empty_state",
     "objective_at",
     "posterior",
-    "residuals_of",
     "update_network",
 ]
 
@@ -92,7 +91,7 @@ class Data:
     @cached_property
     def variance_floor(self) -> np.ndarray:
         """The smallest residual variance of every output."""
-        squares = np.diag(self.yty)
+        squares = np.einsum("ij,ij->j", self.Y, self.Y)
         # An output may be constant in a fold of the data though not in all of it.
         return _VARIANCE_FLOOR * np.maximum(squares, 1e-3 * squares.mean()) / len(self.Y)
 
@@ -265,12 +264,6 @@ class Fit:
     @property
     def n_iter(self) -> int:
         return len(self.objective) - 1
-
-
-def residuals_of(X: np.ndarray, Y: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Y − XW for a W (d×m) with many zero rows."""
-    used = np.flatnonzero(W.any(axis=1))
-    return Y - X[:, used] @ W[used]
 
 
 def objective_at(problem: Problem, state: State) -> float:

@@ -21,8 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
+from nard.algorithms.coefficients import Coefficients, fitted_by
 from nard.algorithms.entries import Entries, OwnSamples, Prior, Whitened, fit_entries, learnt_prior, no_entries
-from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior, residuals_of
+from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.missing import Filled, expected_alone, sample_precision
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
@@ -55,6 +56,7 @@ class Preparation:
     entries: Entries
     prior: Prior | None
     rough: RoughPass
+    with_inputs: bool
 
     @property
     def n_hidden(self) -> int:
@@ -79,8 +81,8 @@ class Preparation:
         return replace(self, filled=filled, data=self.data.leaving(_rotated(filled.data, self.hidden).Y))
 
     def residual_data(self, entries: Entries) -> Data:
-        """X and Y − XB̄."""
-        return self.data if entries.empty else self.data.leaving(without(self.data, entries))
+        """X and Y − XB̄, as U sees them: where there is no U it has no inputs."""
+        return _for_inputs(self.data, entries, self.with_inputs)
 
     @cached_property
     def rest(self) -> Data:
@@ -94,8 +96,8 @@ class Preparation:
         return self.whitened(self.rough.alpha).extra_scatter(self.entries)
 
     def whitened(self, alpha: np.ndarray) -> Whitened:
-        """What the effects are fitted in."""
-        return _whitened(self.filled, self.data, self.hidden, alpha)
+        """X as the effects see it, given U's α."""
+        return _whitened(self.filled, self.data, self.hidden, alpha if self.with_inputs else None)
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
@@ -132,27 +134,21 @@ class Prediction:
     It is normal, or a multivariate t with ``tails`` degrees of freedom if these are finite: samples differ in quality,
     and the residuals of a poor one are large together.
 
-    ``inputs`` is U's posterior mean and ``entries`` B̄ (both d×m), ``loadings`` L (k×m) for hidden inputs of unit
-    variance. L is shrunk as the column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V,
-    on average over the samples. ``offset`` is added to the mean: of outputs with gaps, what was measured need not have
-    mean zero.
+    ``coef`` are U's posterior mean and B̄, ``loadings`` L (k×m) for hidden inputs of unit variance. L is shrunk as the
+    column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
+    ``offset`` is added to the mean: of outputs with gaps, what was measured need not have mean zero.
 
     B̄ is the mean of two: of the preparation, with every output on its own, and of the fit, with the network. The
     network takes for noise what inputs do to many outputs together, each too little to be an effect, and without it
     outputs know nothing of each other: on proteomes either predicts worse, the one means and the other densities.
     """
 
-    inputs: np.ndarray
-    entries: np.ndarray
+    coef: Coefficients
     precision: np.ndarray
     loadings: np.ndarray
     columns: ColumnCovariance
     tails: float = np.inf
     offset: np.ndarray | float = 0.0
-
-    @cached_property
-    def coef(self) -> np.ndarray:
-        return self.inputs + self.entries
 
     def inflation(self, X: np.ndarray) -> np.ndarray:
         """1 + xᵀΣx of every row."""
@@ -166,7 +162,7 @@ class Prediction:
         return distances(self.residuals(X, Y), self.precision, self.inflation(X), self.loadings)
 
     def residuals(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return residuals_of(X, Y - self.offset, self.coef)
+        return Y - self.offset - self.coef.fitted(X)
 
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return density_at(*self.distances(X, Y), np.count_nonzero(~np.isnan(Y), axis=1), self.tails)
@@ -174,28 +170,33 @@ class Prediction:
 
 def prediction(preparation: Preparation, problem: Problem, state: State, entries: Entries) -> Prediction:
     """What a state predicts."""
-    data = preparation.filled.data
-    U, B = np.zeros((problem.d, problem.m)), entries.coef()
+    data, B = preparation.filled.data, entries.coef()
     if entries is not preparation.entries:
         B = 0.5 * (B + preparation.entries.coef())
         rotated = preparation.data
-        problem = replace(problem, data=rotated.leaving(residuals_of(rotated.X, rotated.Y, B)))
+        problem = replace(problem, data=problem.data.leaving(rotated.Y - fitted_by(rotated.X, B)))
     post = posterior(problem, state.alpha)
-    U[post.active] = post.mean
+    coef = Coefficients(post.active, post.mean, B)
     precision, F = state.omega, preparation.hidden
     loadings = np.zeros((0, problem.m))
     if F.shape[1]:
         n = len(F)
-        loadings = F.T @ residuals_of(data.X, data.Y, U + B) / np.sqrt(n)
+        loadings = F.T @ (data.Y - coef.fitted(data.X)) / np.sqrt(n)
         statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
         loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
     columns = ColumnCovariance(problem, state.alpha)
-    return Prediction(U, B, precision, loadings, columns, offset=preparation.filled.offset)
+    return Prediction(coef, precision, loadings, columns, offset=preparation.filled.offset)
 
 
 def without(data: Data, entries: Entries) -> np.ndarray:
     """Y − XB̄."""
-    return residuals_of(data.X, data.Y, entries.coef())
+    return data.Y - fitted_by(data.X, entries.coef())
+
+
+def _for_inputs(data: Data, entries: Entries, with_inputs: bool) -> Data:
+    if with_inputs:
+        return data if entries.empty else data.leaving(without(data, entries))
+    return Data(data.X[:, :0], data.Y).leaving(without(data, entries))
 
 
 def sample_covariance(X: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:
@@ -236,24 +237,23 @@ def prepare(
         if data.gaps is not None:
             filled = filled.alone(without(filled.data, entries), sample_precision(data.X, F, alpha))
             rotated = _rotated(filled.data, F)
-        rest = rotated if entries.empty else rotated.leaving(without(rotated, entries))
-        rough = RoughPass(rest, _with_spread(cov_prior, filled), watch, with_inputs)
+        rest = _for_inputs(rotated, entries, with_inputs)
+        rough = RoughPass(rest, _with_spread(cov_prior, filled), watch)
         if turn >= (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0
         if hidden:
-            W = entries.coef()
             post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
-            W[post.active] += post.mean
-            residuals = residuals_of(data.X, filled.data.Y, W)
+            fitted = Coefficients(post.active, post.mean, entries.coef()).fitted(data.X)
+            residuals = filled.data.Y - fitted
             k = count_hidden(residuals, rng, data.gaps) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
         if k == F.shape[1] == 0 and not with_entries and data.gaps is None:
             break  # the next round would be the same
         if k or F.shape[1]:
             F = hidden_inputs(residuals, k, data.gaps)
             rotated = _rotated(filled.data, F)
-    return Preparation(F, filled, rotated, lengths, entries, prior, rough)
+    return Preparation(F, filled, rotated, lengths, entries, prior, rough, with_inputs)
 
 
 def _with_spread(cov_prior: CovariancePrior, filled: Filled) -> CovariancePrior:

@@ -47,6 +47,10 @@ class CovariancePrior:
     psi: np.ndarray
     nu: float
 
+    def of_outputs(self, kept: np.ndarray) -> CovariancePrior:
+        """The same for some of the outputs."""
+        return CovariancePrior(self.psi[np.ix_(kept, kept)], self.nu)
+
 
 def make_alpha_prior(spec, m: int) -> AlphaPrior:
     """Checks ``None`` or ``("gamma", a, b)`` for m outputs."""

@@ -37,15 +37,11 @@ class RoughPass:
     active inputs as samples, even if no input is relevant: each input that enters by chance makes V smaller and the
     next one look better. The rough pass finds that out. It is then repeated, and everything after it done, under a
     guard: an input may enter only if its χ² statistic is significant among all inputs (Bonferroni, 5 %).
-
-    Without ``with_inputs`` none may ever enter: U = 0.
     """
 
-    def __init__(self, data: Data, cov_prior: CovariancePrior, watch: Watch = SILENT, with_inputs: bool = True):
+    def __init__(self, data: Data, cov_prior: CovariancePrior, watch: Watch = SILENT):
         variances = np.diag(data.yty + cov_prior.psi) / len(data.Y)
         problem = make_problem(data, 1.0, variances, AlphaPrior(), cov_prior)  # λ = 1 leaves no edge
-        if not with_inputs:
-            problem = replace(problem, entry_threshold=np.inf)
         # Once the fit is suspicious it need not go on.
         state, coordinates = _rough_fit(problem, watch, _SUSPICIOUS if problem.d >= problem.n else MOST_USED)
         self.entry_threshold = problem.entry_threshold
@@ -70,8 +66,6 @@ class RoughPass:
 
     def problem(self, data: Data, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ, with this pass's variances and guard."""
-        if self.entry_threshold == np.inf:
-            alpha_prior = AlphaPrior()  # any other would have all inputs active
         problem = make_problem(data, lam, self.variances, alpha_prior, cov_prior)
         return replace(problem, entry_threshold=self.entry_threshold)
 

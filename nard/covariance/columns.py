@@ -17,14 +17,18 @@ from nard.compiled import njit
 
 __all__ = [
     "columns_from_precision",
+    "join_parts",
     "linear_terms",
     "mean_off_diagonal",
     "precision_from_columns",
     "product_traces",
     "put_inside_box",
     "share_of_nonzeros",
+    "square_trace",
     "sweep_columns",
+    "sweep_part",
     "warm_dual",
+    "write_columns",
 ]
 
 _MAX_PASSES = 100
@@ -115,20 +119,31 @@ def _lasso(gram, gradient, beta, penalty, count, threshold):
             break
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def sweep_columns(S, L, W, B, threshold):
-    """One sweep over the columns of correlations, in place; row j of B holds column j's β.
+@njit(cache=True, nogil=True)
+def _grown(gram, solved, count):
+    """A Gram matrix with room for ``count`` rows, which begins with what is solved."""
+    larger = np.empty((2 * count, 2 * count))
+    larger[:solved, :solved] = gram[:solved, :solved]
+    return larger
 
-    The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
-    columns of the mean absolute change of W.
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def _sweep(S, L, W, B, first, lagging, threshold, others, solved_ones):
+    """Solves the columns from ``first`` on, as many as S, L and B have rows, in place.
+
+    Where ``lagging``, W stays in the box, and only rows of these columns are written: of other rows, what belongs to
+    these columns is out of date from then on. Columns that ``solved_ones`` marks are left out, and so are those whose
+    β would reach the variables in the range ``others``; the rest get marked.
     """
-    m = S.shape[0]
-    gram, fitted = np.empty((m, m)), np.empty(m)
+    m, end = W.shape[0], first + S.shape[0]
+    gram, fitted = np.empty((_CHUNK, _CHUNK)), np.empty(m)
     gradient, penalty, coefficients, kept = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     index, kept_index = np.empty(2 * m, dtype=np.int64), np.empty(m, dtype=np.int64)
     largest = 0.0
-    for j in range(m):
-        beta, s, bound, old = B[j], S[j], L[j], W[j]
+    for j in range(first, end):
+        if solved_ones[j - first]:
+            continue
+        beta, s, bound, old = B[j - first], S[j - first], L[j - first], W[j]
         # Column j itself never counts as violated: bound_j is 0, and its fit is set to s_j throughout.
         count = _nonzeros(beta, index)
         if count == 0:
@@ -138,14 +153,21 @@ def sweep_columns(S, L, W, B, threshold):
         for a in range(count):
             coefficients[a] = beta[index[a]]
             gradient[a] = s[index[a]]
-        solved = 0
+        solved, left_out = 0, False
         for _ in range(_MAX_ROUNDS):
             for a in range(solved, count):
-                row = W[index[a]]
+                left_out |= others[0] <= index[a] < others[1]
+            if left_out:
+                break
+            if count > len(gram):
+                gram = _grown(gram, solved, count)
+            for a in range(solved, count):
+                i = index[a]
                 for b in range(a + 1):
-                    gram[a, b] = row[index[b]]
+                    k = index[b]
+                    gram[a, b] = W[k, i] if lagging and first <= k < end else W[i, k]
                     gram[b, a] = gram[a, b]
-                penalty[a] = bound[index[a]]
+                penalty[a] = bound[i]
             if solved == 0:
                 for a in range(count):
                     for b in range(count):
@@ -157,9 +179,15 @@ def sweep_columns(S, L, W, B, threshold):
                     kept_index[n_kept], kept[n_kept] = index[a], coefficients[a]
                     n_kept += 1
             _combine_rows(W, kept, kept_index, n_kept, fitted)
+            if lagging:
+                for i in range(first, end):
+                    fit = 0.0
+                    for k in range(n_kept):
+                        fit += kept[k] * W[i, kept_index[k]]
+                    fitted[i] = fit
             fitted[j] = s[j]
-            end = _beyond(s, fitted, bound, threshold, index, count)
-            for a in range(solved, end):
+            found = _beyond(s, fitted, bound, threshold, index, count)
+            for a in range(solved, found):
                 i = index[a]
                 listed = False
                 for b in range(solved):
@@ -169,19 +197,77 @@ def sweep_columns(S, L, W, B, threshold):
                     count += 1
             if count == solved:
                 break
+        if left_out:
+            continue
+        solved_ones[j - first] = True
         for a in range(solved):
             beta[index[a]] = coefficients[a]
         change = 0.0
+        if lagging:
+            for i in range(m):
+                fitted[i] = min(max(fitted[i], s[i] - bound[i]), s[i] + bound[i])
         for i in range(m):
             change += abs(fitted[i] - old[i])
             old[i] = fitted[i]
-        for i in range(m):
+        for i in range(first if lagging else 0, end if lagging else m):
             W[i, j] = fitted[i]
         largest = max(largest, change / (m - 1))
     return largest
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def sweep_columns(S, L, W, B, threshold):
+    """One sweep over the columns of correlations, in place; row j of B holds column j's β.
+
+    The lassos stop when no coefficient moves its gradient by more than ``threshold``. Returns the largest over the
+    columns of the mean absolute change of W.
+    """
+    return _sweep(S, L, W, B, 0, False, threshold, (0, 0), np.zeros(len(S), dtype=np.bool_))
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def sweep_part(S, L, W, B, first, threshold, others, solved_ones):
+    """Some columns of a block, at the same time as the ``others`` of it; see :func:`join_parts`."""
+    return _sweep(S, L, W, B, first, True, threshold, others, solved_ones)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def join_parts(S, L, W, B, first, second, threshold, solved_ones):
+    """After both parts of a block, which begin at ``first`` and ``second``, have been solved at the same time.
+
+    No β of one part reaches into the other, so that it is what it would be had the second part been solved after the
+    first: only w_ij = β_jᵀw_i of the pairs between them is to be made good. Columns left out are solved now. Returns
+    the largest change of these.
+    """
+    end = first + len(S)
+    index = np.empty(W.shape[0], dtype=np.int64)
+    for j in range(second, end):
+        s, bound, beta = S[j - first], L[j - first], B[j - first]
+        count = _nonzeros(beta, index)
+        for i in range(first, second):
+            if solved_ones[j - first] and solved_ones[i - first]:
+                fit = 0.0
+                for k in range(count):
+                    fit += beta[index[k]] * W[i, index[k]]
+                W[i, j] = min(max(fit, s[i] - bound[i]), s[i] + bound[i])
+            if solved_ones[i - first]:
+                W[j, i] = W[i, j]
+            else:
+                W[i, j] = W[j, i]
+    return _sweep(S, L, W, B, first, True, threshold, (0, 0), solved_ones)
+
+
+@njit(cache=True, nogil=True)
+def write_columns(W, first, end, top, bottom):
+    """w_ij ← w_ji of the columns from ``first`` to before ``end``, in the rows from ``top`` to before ``bottom``."""
+    # Tile by tile, since a column's entries are far from each other in memory.
+    for start in range(top, bottom, _TILE):
+        for i in range(start, min(start + _TILE, bottom)):
+            for j in range(first, end):
+                W[i, j] = W[j, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def precision_from_columns(W, B, omega):
     """Writes Ω from the columns' lassos: ω_jj = 1/(W_jj − w₁₂ᵀβ), ω_ij = −β_i ω_jj, symmetrised."""
     m = W.shape[0]
@@ -263,6 +349,26 @@ def product_traces(omega, W, E):
                 for j in range(left, min(left + _TILE, i)):
                     square += 2.0 * E[i, j] * E[j, i]
     return trace, square
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def square_trace(data, indices, indptr, W, part):
+    """What some rows contribute to Tr(E²) of E = ΩW − I: Σ_j E_ij E_ji, E_ji being (WΩ − I)_ij. Ω comes in CSR."""
+    first, last = part
+    m = W.shape[0]
+    product, total = np.empty(m), 0.0
+    for i in range(first, last):
+        start, end = indptr[i], indptr[i + 1]
+        _combine_rows(W, data[start:end], indices[start:end], end - start, product)
+        product[i] -= 1.0
+        row = W[i]
+        for j in range(m):
+            other = 0.0
+            for k in range(indptr[j], indptr[j + 1]):
+                other += row[indices[k]] * data[k]
+            total += product[j] * other
+        total -= product[i]
+    return total
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -46,8 +46,9 @@ class Gaps:
         """How many samples have a value, for every output."""
         return np.count_nonzero(~self.missing, axis=0)
 
-    def of_outputs(self, kept) -> Gaps:
-        return Gaps(self.missing[:, kept])
+    def of_outputs(self, kept) -> Gaps | None:
+        missing = self.missing[:, kept]
+        return Gaps(missing) if missing.any() else None
 
 
 def gaps_of(table: np.ndarray) -> Gaps | None:

@@ -7,10 +7,11 @@ For an empirical covariance S and penalties L (zero on the diagonal) it solves
 
 on the scale of correlations. Variables that share no edge in the graph |S_ij| > L_ij share none in the solution either
 (exact screening), so every connected component is solved alone: by block coordinate ascent on the dual
-(:mod:`nard.covariance.columns`), or where that is too slow by Newton's method (:mod:`nard.covariance.newton`).
+(:mod:`nard.covariance.columns`), or where that is too slow by Newton's method (:mod:`nard.covariance.newton`). Of a
+giant component W is the only dense matrix (:mod:`nard.covariance.giant`).
 
-Residuals R (N×m) may be given in place of S = RᵀR/N: then nothing of size m×m is formed but sparse results, and of S
-only the blocks of the components.
+Residuals R (N×m) may be given in place of S = RᵀR/N: then nothing of size m×m is formed but sparse results, W of a
+giant component, and of S the blocks of the others.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ from nard.covariance.columns import (
     warm_dual,
 )
 from nard.covariance.gaussian import inverse_spd, log_determinant
+from nard.covariance.giant import Earlier, solve_giant
 from nard.covariance.newton import newton_ascent
 from nard.covariance.residuals import block_covariance, residual_groups, residual_variances
+from nard.covariance.rows import CovarianceRows, ResidualRows
 from nard.covariance.screening import (
     components,
     feasible_start,
@@ -58,6 +61,10 @@ _MOST_SWEEPS = 10
 _SPARSE = 0.1
 # The expansion of ln|W| around Ω⁻¹ is used up to this norm of ΩW − I.
 _NEAR = 0.5
+# Components with more variables than this are giants.
+_GIANT = 2000
+# Of residuals, S of a giant component is formed all the same up to this size, if it is not larger than they are.
+_FORMED = 6000
 # Rounding errors in the symmetry of S are allowed, relative to the variables' own units.
 _ASYMMETRY = 1e-8
 # Variables that a message names.
@@ -71,10 +78,11 @@ class GraphicalLassoResult:
     Attributes
     ----------
     precision : ndarray or sparse array of shape (m, m)
-        The sparse precision Ω; a sparse array if residuals were given. ``covariance`` and ``dual`` are then, too.
-    covariance : ndarray of shape (m, m)
+        The sparse precision Ω; a sparse array if residuals were given. ``covariance`` and ``dual`` are then, too, but
+        for a component of thousands of variables that holds most of them.
+    covariance : ndarray or sparse array of shape (m, m)
         Its inverse, computed when asked for.
-    dual : ndarray of shape (m, m)
+    dual : ndarray or sparse array of shape (m, m)
         The dual solution W, equal to the inverse at the optimum; it proves the duality gap.
     logdet : float
         ln|Ω|.
@@ -101,8 +109,9 @@ class GraphicalLassoResult:
     def covariance(self) -> np.ndarray | sparse.csr_array:
         if not sparse.issparse(self.precision):
             return inverse_spd(self.precision)
-        labels = sparse.csgraph.connected_components(self.precision, directed=False)[1]
-        groups = [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
+        groups = _groups(sparse.csgraph.connected_components(self.precision, directed=False)[1])
+        if max(map(len, groups)) > max(_GIANT, self.precision.shape[0] // 2):
+            return inverse_spd(_block(self.precision, np.arange(self.precision.shape[0])))
         return _assembled((group, inverse_spd(_block(self.precision, group))) for group in groups)
 
 
@@ -233,7 +242,8 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
     residuals : array of shape (n_samples, m), optional
         R in place of S = RᵀR/n_samples: centre its columns first, if need be. It may be of any type of numbers and lie
         in a file (``numpy.memmap``). Where λ leaves many small components, thousands of variables take little memory:
-        of S only the blocks of the components are formed, and the results are sparse arrays.
+        of S only the blocks of the components are formed, and the results are sparse arrays. A component of thousands
+        of variables takes one dense matrix of its size, which is the result's ``dual``.
     init : GraphicalLassoResult, optional
         An earlier result to start from, for instance at a nearby ``lam``.
     tol : float, default=1e-4
@@ -262,7 +272,24 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
     if lam is None or (S is None) == (residuals is None):
         raise ValueError("graphical_lasso takes a covariance S or residuals=R, one of both, and a penalty lam.")
     if residuals is not None:
-        return _from_residuals(residuals, lam, init, tol, max_iter)
+        found = _from_residuals(residuals, lam, init, tol, max_iter)
+    else:
+        found = _from_covariance(S, lam, init, tol, max_iter)
+    if not found.converged:
+        remedy = "S is singular: lam must be positive" if found.n_iter == 0 else "raise max_iter, tol or lam"
+        from sklearn.exceptions import ConvergenceWarning  # not above: it takes over a second to import
+
+        warnings.warn(
+            f"graphical_lasso stopped after {found.n_iter} steps with a duality gap of {found.duality_gap:.3g}, above "
+            f"the {tol * found.precision.shape[0]:.3g} asked for: {remedy}.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _from_covariance(S, lam, init, tol, max_iter) -> GraphicalLassoResult:
+    """Every component of |S_ij| > L_ij alone."""
     S, penalty, variances = _checked(S, lam)
     if init is not None and init.precision.shape != S.shape:
         raise ValueError(f"init is a result for {init.precision.shape[0]} variables, but S has {len(S)}.")
@@ -273,6 +300,8 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
     log_units = 2.0 * float(np.log(scale).sum())
     labels = components(S, penalty)
     sizes = np.bincount(labels)
+    if sizes.max() > _GIANT and penalty.any():
+        return _of_components(_GivenCovariance(S, penalty, scale), _groups(labels), init, tol, max_iter)
     (alone,) = (sizes[labels] == 1).nonzero()
     near, near_logdet = None, 0.0
     if init is not None and len(alone) < m:
@@ -305,17 +334,42 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
         gap += certificate.gap
         steps = max(steps, n)
     converged = bool(gap <= tol * m)
-    if not converged:
-        remedy = "S is singular: lam must be positive" if steps == 0 else "raise max_iter, tol or lam"
-        from sklearn.exceptions import ConvergenceWarning  # not above: it takes over a second to import
-
-        warnings.warn(
-            f"graphical_lasso stopped after {steps} steps with a duality gap of {gap:.3g}, above the "
-            f"{tol * m:.3g} asked for: {remedy}.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
     return GraphicalLassoResult(omega, W, logdet, objective, float(gap), steps, converged)
+
+
+class _GivenCovariance:
+    """Where the components' problems come from: a covariance and its penalties."""
+
+    sparse = False
+
+    def __init__(self, S, penalty, scale):
+        self.S, self.penalty, self.scale = S, penalty, scale
+
+    def block(self, group):
+        where = np.ix_(group, group)
+        return self.S[where], self.penalty[where] if len(self.penalty) > 1 else self.penalty[0, 0]
+
+    def rows(self, group):
+        return CovarianceRows(self.S, self.penalty, self.scale, group)
+
+
+class _GivenResiduals:
+    """As before, from residuals and one penalty."""
+
+    sparse = True
+
+    def __init__(self, R, lam, scale):
+        self.R, self.lam, self.scale = R, lam, scale
+
+    def block(self, group):
+        return block_covariance(self.R, group), self.lam
+
+    def rows(self, group):
+        if len(group) > max(_FORMED, len(self.R)):
+            return ResidualRows(self.R, self.lam, self.scale, group)
+        return CovarianceRows(
+            block_covariance(self.R, group), np.array([[self.lam]]), self.scale[group], np.arange(len(group))
+        )
 
 
 def _from_residuals(R, lam, init, tol, max_iter) -> GraphicalLassoResult:
@@ -323,27 +377,88 @@ def _from_residuals(R, lam, init, tol, max_iter) -> GraphicalLassoResult:
     variances = _checked_residuals(R, lam)
     if init is not None and init.precision.shape != (len(variances), len(variances)):
         raise ValueError(f"init is a result for {init.precision.shape[0]} variables, but there are {len(variances)}.")
-    groups = residual_groups(R, float(lam))
+    given = _GivenResiduals(R, float(lam), np.sqrt(variances))
+    return _of_components(given, residual_groups(R, float(lam)), init, tol, max_iter)
+
+
+def _of_components(given, groups, init, tol, max_iter) -> GraphicalLassoResult:
+    """Every group of variables alone; all of them together where a giant holds most of them.
+
+    The others then hardly cost more, and W is the only dense matrix.
+    """
+    variances = given.scale**2
+    m = len(variances)
+    if max(map(len, groups)) > max(_GIANT, m // 2):
+        return _giant(given, np.arange(m), init, tol, max_iter)
     alone = np.concatenate([np.zeros(0, dtype=int), *(group for group in groups if len(group) == 1)])
     omegas, duals, solved = [], [], []
     for group in groups:
         if len(group) == 1:
             continue
-        start = None if init is None else _part(init, group)
-        found = graphical_lasso(block_covariance(R, group), lam, init=start, tol=tol, max_iter=max_iter)
+        if len(group) > _GIANT:
+            found = _giant(given, group, init, tol, max_iter)
+        else:
+            start = None if init is None else _part(init, group)
+            S, penalty = given.block(group)
+            found = _from_covariance(S, penalty, start, tol, max_iter)
         omegas.append((group, found.precision))
         duals.append((group, found.dual))
         solved.append(found)
     log_units = float(np.log(variances[alone]).sum())
+    precision, dual = _assembled(omegas, alone, 1.0 / variances[alone]), _assembled(duals, alone, variances[alone])
     return GraphicalLassoResult(
-        _assembled(omegas, alone, 1.0 / variances[alone]),
-        _assembled(duals, alone, variances[alone]),
+        precision if given.sparse else precision.toarray(),
+        dual if given.sparse else dual.toarray(),
         sum(one.logdet for one in solved) - log_units,
         sum(one.objective for one in solved) + len(alone) + log_units,
         float(sum(one.duality_gap for one in solved)),
         max((one.n_iter for one in solved), default=0),
         all(one.converged for one in solved),
     )
+
+
+def _giant(given, group, init, tol, max_iter) -> GraphicalLassoResult:
+    """A giant component, in its own units."""
+    scale = given.scale[group]
+    log_units = 2.0 * float(np.log(scale).sum())
+    start = None if init is None else _earlier(init, group, scale, log_units)
+    found = solve_giant(given.rows(group), start, tol, max_iter)
+    omega = _in_units(found.omega, 1.0 / scale)
+    take_block(found.W, np.arange(len(group)), scale, found.W)
+    return GraphicalLassoResult(
+        omega if given.sparse else omega.toarray(),
+        found.W,
+        found.logdet - log_units,
+        found.primal + log_units,
+        found.gap,
+        found.steps,
+        found.gap <= tol * len(group),
+    )
+
+
+def _earlier(init, group, scale, log_units) -> Earlier:
+    """An earlier result restricted to some variables, to start a giant from."""
+    omega, dual, logdet = sparse.csr_array(init.precision), init.dual, init.logdet + log_units
+    if len(group) < omega.shape[0]:
+        omega, logdet = omega[group][:, group], None
+    omega = _in_units(omega, scale)
+
+    def rows(first, last):
+        part = dual[first:last] if logdet is not None else dual[group[first:last]][:, group]
+        return part.toarray() if sparse.issparse(part) else np.ascontiguousarray(part)
+
+    return Earlier(omega, logdet, rows, scale)
+
+
+def _in_units(A: sparse.csr_array, units: np.ndarray) -> sparse.csr_array:
+    """A_ij u_i u_j, of which a symmetric A stays exactly symmetric."""
+    rows = np.repeat(units, np.diff(A.indptr))
+    return sparse.csr_array((A.data * (rows * units[A.indices]), A.indices, A.indptr), shape=A.shape)
+
+
+def _groups(labels: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def _part(init: GraphicalLassoResult, group: np.ndarray) -> GraphicalLassoResult:
@@ -362,10 +477,10 @@ def _assembled(blocks, alone=(), values=()) -> sparse.csr_array:
     """A sparse matrix of blocks, each with its variables, and of the diagonal entries of variables that are alone."""
     rows, columns, entries = [np.asarray(alone, dtype=int)], [np.asarray(alone, dtype=int)], [np.asarray(values)]
     for group, block in blocks:
-        i, j = np.nonzero(block)
-        rows.append(group[i])
-        columns.append(group[j])
-        entries.append(block[i, j])
+        block = sparse.coo_array(block)
+        rows.append(group[block.row])
+        columns.append(group[block.col])
+        entries.append(block.data)
     i, j = np.concatenate(rows), np.concatenate(columns)
     m = int(i.max(initial=-1)) + 1
     return sparse.csr_array((np.concatenate(entries), (i, j)), shape=(m, m))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["block_covariance", "residual_groups", "residual_variances"]
+__all__ = ["block_covariance", "residual_groups", "residual_variances", "standardised"]
 
 _BLOCK = 1024
 
@@ -38,6 +38,14 @@ def block_covariance(R: np.ndarray, index: np.ndarray) -> np.ndarray:
     S = some.T @ some
     S /= len(R)
     return S
+
+
+def standardised(R: np.ndarray, index: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Z with ZᵀZ the correlations of some variables, of standard deviations ``scale``."""
+    Z = np.empty((len(R), len(index)))
+    for where in _blocks(len(index)):
+        np.divide(R[:, index[where]], scale[where] * np.sqrt(len(R)), out=Z[:, where])
+    return Z
 
 
 def residual_groups(R: np.ndarray, lam: float) -> list[np.ndarray]:

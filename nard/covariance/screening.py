@@ -9,7 +9,17 @@ import numpy as np
 
 from nard.compiled import njit
 
-__all__ = ["components", "feasible_start", "finite_and_symmetric", "put_block", "take_block", "to_correlations"]
+__all__ = [
+    "components",
+    "feasible_start",
+    "finite_and_symmetric",
+    "inside_rows",
+    "put_block",
+    "shrinkage",
+    "take_block",
+    "to_correlations",
+    "to_penalties",
+]
 
 # On the scale of correlations no |W_ij| exceeds one, so that a penalty this much above |S_ij| makes no difference.
 _LARGEST_SLACK = 1.0
@@ -61,19 +71,36 @@ def components(S, penalty):
 
 
 @njit(cache=True, nogil=True)
-def to_correlations(S, penalty, scale, index, correlation, L):
-    """Writes S_ij/(s_is_j) of the variables in ``index`` with a unit diagonal, and L_ij likewise with a zero one."""
+def to_correlations(S, penalty, scale, index, correlation, L, first=0):
+    """Writes S_ij/(s_is_j) of the variables in ``index`` with a unit diagonal, and L_ij likewise with a zero one.
+
+    As many rows of them as there is room for, from ``first`` on.
+    """
     m = len(index)
     wide = len(penalty) > 1
     inverse = 1.0 / scale[index]
-    for i in range(m):
+    for a in range(len(correlation)):
+        i = first + a
         row, bounds = S[index[i]], penalty[index[i] * wide]
         for j in range(m):
             units = inverse[i] * inverse[j]
-            correlation[i, j] = row[index[j]] * units
-            L[i, j] = min(bounds[index[j] * wide] * units, abs(correlation[i, j]) + _LARGEST_SLACK)
-        correlation[i, i] = 1.0
-        L[i, i] = 0.0
+            correlation[a, j] = row[index[j]] * units
+            L[a, j] = min(bounds[index[j] * wide] * units, abs(correlation[a, j]) + _LARGEST_SLACK)
+        correlation[a, i] = 1.0
+        L[a, i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def to_penalties(correlation, lam, scale, first, L):
+    """As :func:`to_correlations` where the rows are correlations already and all penalties are λ."""
+    inverse = 1.0 / scale
+    for a in range(len(correlation)):
+        i = first + a
+        units = lam * inverse[i]
+        for j in range(len(scale)):
+            L[a, j] = min(units * inverse[j], abs(correlation[a, j]) + _LARGEST_SLACK)
+        correlation[a, i] = 1.0
+        L[a, i] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -94,6 +121,36 @@ def put_block(A, index, block, scale):
         row = A[index[i]]
         for j in range(len(index)):
             row[index[j]] = block[i, j] * (units[i] * units[j])
+
+
+@njit(cache=True, nogil=True)
+def shrinkage(S, L, first, tau):
+    """Writes τ of :func:`feasible_start` for the variables from ``first`` on, whose rows are given; returns Σ|S_ij|."""
+    total = 0.0
+    for a in range(len(S)):
+        room = 1.0
+        for j in range(S.shape[1]):
+            size = abs(S[a, j])
+            if j != first + a:
+                total += size
+                if L[a, j] < room * size:
+                    room = L[a, j] / size
+        tau[first + a] = np.sqrt(1.0 - room)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def inside_rows(rows, scale, S, L, first, out):
+    """Writes rows from ``first`` on of a W, divided by s_is_j and moved into the box; returns Σ_{i≠j}|S_ij|."""
+    inverse = 1.0 / scale
+    total = 0.0
+    for a in range(len(S)):
+        for j in range(len(scale)):
+            value = rows[a, j] * (inverse[first + a] * inverse[j])
+            out[a, j] = min(max(value, S[a, j] - L[a, j]), S[a, j] + L[a, j])
+            total += abs(S[a, j])
+        total -= abs(S[a, first + a])
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -17,37 +17,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
 from nard.algorithms import VARIANTS, Data
-from nard.algorithms.evidence import residuals_of
 from nard.algorithms.hidden import count_hidden
-from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction, prepare
+from nard.algorithms.joint import JointFit, Prediction, Preparation, fit_joint, prediction
 from nard.algorithms.priors import make_alpha_prior, make_covariance_prior
 from nard.compiled import one_thread
 from nard.estimator.cautions import caution_text
+from nard.estimator.choice import RELEVANCE, choose
 from nard.estimator.findings import FindingsMixin, relevance_table
 from nard.estimator.kernels import make_feature_map
 from nard.estimator.scaling import Scaler, measured_variances
-from nard.estimator.tuning import (
-    Parts,
-    Settings,
-    best_of,
-    cross_validate,
-    ebic_path,
-    fixed_rng,
-    folds_of,
-    hopeless_below,
-    lam_grid,
-)
+from nard.estimator.tuning import Settings, fixed_rng
 from nard.inputs import check_same_samples, dependent_columns, is_number, require
 from nard.progress import Watch
 from nard.selection import association_tests, network_test
 
 __all__ = ["NARD"]
 
-_N_FOLDS = 5
-# relevance → whether U, whether B.
-_RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, True)}
-# "auto" does not try entries where rows × inputs × outputs exceed this: every sweep goes through all of them.
-_MOST_PRODUCTS = 2e9
 _FDR = 0.05
 # From so many outputs on factors of m×m matrices take all cores.
 _MANY_OUTPUTS = 2000
@@ -110,8 +95,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     relevance : {"auto", "inputs", "entries", "both"}, default="auto"
         Which parts W = U + B has. "inputs": the paper's column-wise U, for inputs that drive many outputs. "entries":
         the entry-wise B, every output a sum of few single effects. "both": U and B. "auto": whichever predicts held-out
-        samples best (5-fold cross-validation). Findings are tested under the entry-wise model, except for "inputs" and
-        where the data are too large for it (more than 2·10⁹ products of samples, inputs and outputs).
+        samples best (5-fold cross-validation); U is not tried where samples × inputs × outputs exceed 2·10⁹. With more
+        than 1,000 outputs the choice, of λ too, is made on 500 of them. Findings are tested under the entry-wise model,
+        except for "inputs".
     hidden : int or "auto", default="auto"
         Number of hidden inputs, which nobody measured and which act on many outputs (purity, batch). "auto":
         bi-cross-validation. They are covariates in the tests.
@@ -286,12 +272,13 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         options = {"update": self.update, "order": self.order, "tol": self.tol, "max_iter": self.max_iter}
         with Watch(self.verbose) as watch, _linear_algebra(Y.shape[1]):
             watch.stage("NARD: first pass")
-            models, predicting, tested = self._models(data, cov_prior, settings, watch)
             # The likelihood of outputs that follow from others grows without end as λ falls.
             scored = np.setdiff1d(np.arange(Y.shape[1]), list(dependent))
-            parts, lams, tails = self._tune(
-                features, Y, scored, models, predicting, tested, settings, cov_prior, seed, watch
+            choice = choose(
+                features, Y, data, cov_prior, settings, self.relevance, self.hidden, self.lam, scored, seed, watch
             )
+            parts, tested = choice.parts, choice.tested
+            self.lam_, self.lam_path_, self.scores_ = choice.lams[parts], choice.path, choice.scores
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
 
             def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, JointFit]:
@@ -307,10 +294,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 )
                 return prediction(joint.preparation, joint.problem, joint.state, joint.entries), joint
 
-            predicts = fitted(models[parts], lams[parts])
-            tests = predicts if tested == parts else fitted(models[tested], lams[tested])
+            predicts = fitted(choice.models[parts], choice.lams[parts])
+            tests = predicts if tested == parts else fitted(choice.models[tested], choice.lams[tested])
             watch.stage("NARD: tests")
-            self._keep_model(*predicts, parts, tails)
+            self._keep_model(*predicts, parts, choice.tails)
             self._keep_findings(*tests, tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
             self._keep_network(*(predicts if parts.inputs and parts.hidden == tested.hidden else tests))
@@ -322,6 +309,19 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"NARD {reason} before J settled to tol={self.tol:g}: {remedy}.", ConvergenceWarning, stacklevel=2
             )
         return self
+
+    # With thousands of inputs and outputs these are large arrays of zeros: they are made when asked for.
+    @property
+    def coef_(self):
+        return np.ascontiguousarray(self._coefficients.toarray().T)
+
+    @property
+    def input_coef_(self):
+        return np.ascontiguousarray(self._coefficients.inputs().T)
+
+    @property
+    def entry_coef_(self):
+        return np.ascontiguousarray(self._coefficients.entries.toarray().T)
 
     def predict(self, X, return_std=False):
         """Predict the outputs.
@@ -350,7 +350,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         ((2, 4), (2, 4))
         """
         features = self._validated_inputs(X)
-        mean = features @ self.coef_.T + self.intercept_
+        mean = self._coefficients.fitted(features) + self.intercept_
         if not return_std:
             return mean[:, 0] if self._one_dimensional else mean
         shared = ((self._prediction.loadings * self._scaler.y_scale) ** 2).sum(axis=0)
@@ -457,7 +457,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         require(self.kernel in (None, "polynomial", "rbf"), "kernel", self.kernel, 'None, "polynomial" or "rbf"')
         require(self.update in ("mackay", "em"), "update", self.update, '"mackay" or "em"')
         require(self.order in ("greedy", "random"), "order", self.order, '"greedy" or "random"')
-        known = (*_RELEVANCE, "auto")
+        known = (*RELEVANCE, "auto")
         require(
             isinstance(self.relevance, str) and self.relevance in known, "relevance", self.relevance, f"one of {known}"
         )
@@ -524,102 +524,18 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
         return np.inf if paper else None
 
-    def _models(self, data, cov_prior, settings, watch):
-        """The models to try, prepared; those of them that may predict, and the one under which findings are tested."""
-
-        def prepared(relevance, hidden):
-            found = prepare(data, cov_prior, *_RELEVANCE[relevance], hidden, fixed_rng(), settings.own, watch)
-            return Parts(*_RELEVANCE[relevance], found.n_hidden), found
-
-        def several(relevance, *numbers):
-            return dict(prepared(relevance, number) for number in dict.fromkeys(numbers))
-
-        n, d = data.X.shape
-        relevance = self.relevance
-        if relevance == "auto" and min(n, d) * d * data.Y.shape[1] > _MOST_PRODUCTS:
-            relevance = "inputs"
-        auto = self.hidden == "auto"
-        if relevance == "inputs":
-            models = several("inputs", *((0, "auto") if auto else (self.hidden,)))
-            return models, list(models), next(reversed(models))
-        models = several("entries", self.hidden)
-        (tested,) = models
-        if relevance == "entries":
-            return models, [tested], tested
-        numbers = (0, tested.hidden) if auto else (self.hidden,)
-        models |= several("both", *numbers)
-        if relevance == "both":
-            return models, [each for each in models if each.inputs], tested
-        models = several("inputs", 0 if auto else self.hidden) | models
-        return models, list(models), tested
-
-    def _tune(self, features, Y, scored, models, predicting, tested, settings, cov_prior, seed, watch):
-        """Sets lam_, lam_path_ and scores_; returns the parts that predict, every model's λ, and the tails.
-
-        ``scored`` are the outputs by whose held-out samples it chooses.
-        """
-        Y, of_scored = Y[:, scored], settings.of_outputs(scored)
-        self.lam_path_, self.scores_ = None, None
-        by_rule = isinstance(self.lam, str)
-        paths, lams, validations = {}, {}, {}
-        if by_rule:
-            watch.stage("NARD: path of λ")
-        elif len(predicting) > 1:
-            watch.stage("NARD: cross-validation of the parts")
-        validated = self.lam == "cv" or len(predicting) > 1
-        folds = folds_of(features, Y, of_scored, _N_FOLDS, seed) if validated else []
-        # The one that tests first: it has to have its λ, and most often predicts best.
-        for parts in sorted(models, key=lambda parts: parts != tested):
-            preparation = models[parts]
-            grid = lam_grid(preparation.rough, self.lam, scored) if by_rule else np.array([float(self.lam)])
-            lams[parts] = float(grid[0])
-            if self.lam == "ebic":
-                paths[parts], lams[parts] = ebic_path(preparation, grid, settings.alpha_prior, cov_prior, watch)
-                grid = np.array([lams[parts]])
-            if self.lam == "cv" or (len(predicting) > 1 and parts in predicting):
-                least = hopeless_below(validations)
-                found = cross_validate(folds, grid, parts, watch, least)
-                if found is None and self.lam == "cv" and not validations:
-                    raise KeyboardInterrupt  # there is no λ yet to return anything for
-                if found is not None:
-                    validations[parts] = found
-                    if self.lam == "cv":
-                        paths[parts], lams[parts] = found.path, found.lam
-        scored = {parts: validations[parts] for parts in predicting if parts in validations}
-        chosen = best_of(scored) if scored else predicting[0]
-        if scored:
-            self.scores_ = pd.DataFrame(
-                [
-                    {
-                        "relevance": parts.name,
-                        "hidden": parts.hidden,
-                        "score": one.score,
-                        "r2": one.r2,
-                        "lam": one.lam,
-                        "tails": one.tails,
-                        "chosen": parts == chosen,
-                    }
-                    for parts, one in scored.items()
-                ]
-            )
-        self.lam_, self.lam_path_ = lams[chosen], paths.get(chosen)
-        tails = np.inf if settings.tails is None else settings.tails
-        return chosen, lams, scored[chosen].tails if scored else tails
-
     def _keep_model(self, shown, joint, parts, tails):
         """What predicts, in the units of the data."""
         state, rough, scaler = joint.state, joint.preparation.rough, self._scaler
         self._prediction = replace(shown, tails=tails)
-        units = scaler.y_scale / scaler.x_scale[:, None]
-        self.input_coef_ = (self._prediction.inputs * units).T
-        self.entry_coef_ = (self._prediction.entries * units).T
-        self.coef_ = self.input_coef_ + self.entry_coef_
-        self.intercept_ = scaler.y_mean + scaler.y_scale * shown.offset - self.coef_ @ scaler.x_mean
+        self._coefficients = shown.coef.scaled(scaler.x_scale, scaler.y_scale)
+        means = scaler.y_mean + scaler.y_scale * shown.offset
+        self.intercept_ = means - self._coefficients.fitted(scaler.x_mean[None])[0]
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
         self.tails_ = float(tails) if np.isfinite(tails) else None
-        self.alpha_ = state.alpha
-        self.active_ = np.isfinite(state.alpha)
+        self.alpha_ = state.alpha if parts.inputs else np.full(len(scaler.x_scale), np.inf)
+        self.active_ = np.isfinite(self.alpha_)
         self.guarded_ = bool(np.isfinite(rough.entry_threshold) and rough.entry_threshold > 0)
         pairs = np.outer(scaler.y_scale, scaler.y_scale)
         self.precision_ = self._prediction.precision / pairs
@@ -670,7 +586,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 cautions.append({"code": "marginal tests", "associations": called})
         if not isinstance(self.hidden, str):
             data = joint.preparation.filled.data
-            evident = count_hidden(residuals_of(data.X, data.Y, shown.coef), fixed_rng(), data.gaps)
+            evident = count_hidden(data.Y - shown.coef.fitted(data.X), fixed_rng(), data.gaps)
             if evident > parts.hidden:
                 cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
         return cautions

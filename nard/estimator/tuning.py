@@ -133,7 +133,7 @@ class Samples:
 
 def folds_of(X, Y, settings: Settings, n_folds: int, seed: int) -> list[Samples]:
     splits = KFold(min(n_folds, len(X)), shuffle=True, random_state=seed).split(X)
-    return [Samples(X, Y, *split, settings) for split in splits]
+    return [Samples(X, Y, train, test, settings) for train, test in splits]
 
 
 class _Walk:

@@ -39,8 +39,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import f as fisher
 
+from nard.algorithms.coefficients import fitted_by
 from nard.algorithms.entries import Entries, Prior
-from nard.algorithms.evidence import Problem, residuals_of
+from nard.algorithms.evidence import Data
 from nard.algorithms.hidden import hidden_inputs
 from nard.algorithms.missing import Filled, observed_covariance
 from nard.covariance import Gaps, inverse_spd
@@ -79,19 +80,19 @@ def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
 
 
 def associations_under_entries(
-    filled: Filled, problem: Problem, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
+    filled: Filled, rest: Data, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
 ) -> tuple[InputTest, EntryTest]:
     """Tests of inputs and entries.
 
-    ``filled`` has X and Y as they are; ``problem`` has X and Y − XB̄ in the complement of the k hidden inputs, which
+    ``filled`` has X and Y as they are; ``rest`` are X and Y − XB̄ in the complement of the k hidden inputs, which
     leave the share ``left`` of the degrees there.
     """
     data, gaps = filled.data, filled.data.gaps
-    m = data.Y.shape[1]
+    d, m = data.X.shape[1], data.Y.shape[1]
     degrees = np.maximum(filled.counts - 1.0 - k - entries.used, 1.0)
     neighbours = np.count_nonzero(omega, axis=0) - 1
     wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
-    E = residuals_of(data.X, data.Y, entries.coef())
+    E = data.Y - fitted_by(data.X, entries.coef())
     parted = np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
 
     def group(outputs):
@@ -101,19 +102,19 @@ def associations_under_entries(
 
     groups = [group(outputs) for outputs in parted]
     leads = leads_of(entries)
-    test = collect(_scores(data.X, groups, wider, entries, leads), (problem.d, m), degrees)
-    some = slice(None, None, max(1, problem.d * m // _ENOUGH))
+    test = collect(_scores(data.X, groups, wider, entries, leads), (d, m), degrees)
+    some = slice(None, None, max(1, d * m // _ENOUGH))
     sample = test.weight[some] / test.sd[some]
     low, high = np.percentile(sample, [25, 75])
     test.sd[:] *= max(1.0, (high - low) / _QUARTILES)
     test = replace(
         test,
         leads=tuple(lead for lead, _ in leads),
-        prior=prior.share.T * problem.d,
+        prior=prior.share.T * d,
         fold=prior.fold,
         own=prior.own,
     )
-    return _input_test(filled, problem, omega, entries, test, left), test
+    return _input_test(filled, rest, omega, entries, test, left), test
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _scores(X, groups, wider, entries, leads):
 
 
 def _input_test(
-    filled: Filled, problem: Problem, omega: np.ndarray, entries: Entries, test: EntryTest, left: float
+    filled: Filled, rest: Data, omega: np.ndarray, entries: Entries, test: EntryTest, left: float
 ) -> InputTest:
     """Whether an input drives any output: by all outputs together, or by its surest entry, whichever is clearer.
 
@@ -200,20 +201,22 @@ def _input_test(
     m-fold, and the smaller of the two p-values counts twice. Where outputs are missing, the covariance T of E with its
     expectations takes V's place, and TΩ of an effect is in what they have of it.
     """
-    m, squares = problem.m, np.einsum("ij,ij->j", problem.X, problem.X)
-    hidden = len(filled.data.Y) - problem.n
-    samples = filled.counts - float(hidden)
+    (n, d), m = rest.X.shape, rest.Y.shape[1]
+    squares = np.einsum("ij,ij->j", rest.X, rest.X)
+    samples = filled.counts - float(len(filled.data.Y) - n)
     nu = float(np.mean(np.maximum((samples - 1.0) * left - entries.used, 1.0)))
     # V of the samples has ν of its n degrees of freedom left.
-    precision, coef = omega, entries.coef()
+    precision, known = omega, None
     if filled.spread is not None:
         covariance = observed_covariance(filled, omega)
-        precision, coef = inverse_spd(covariance), coef @ (omega @ covariance)
+        precision, known = inverse_spd(covariance), omega @ covariance
     scaled = precision * (nu / float(np.mean(samples)))
-    statistic, surest = np.zeros(problem.d), np.ones(problem.d)
-    for where in chunks(problem.d):
+    coef = entries.coef()
+    statistic, surest = np.zeros(d), np.ones(d)
+    for where in chunks(d):
         safe = np.where(squares[where] > 0, squares[where], 1.0)
-        w = coef[where] + (problem.X[:, where].T @ problem.Y) / safe[:, None]
+        effects = coef[where].toarray() if known is None else coef[where] @ known
+        w = effects + (rest.X[:, where].T @ rest.Y) / safe[:, None]
         statistic[where] = squares[where] * np.einsum("ij,ij->i", w @ scaled, w)
         surest[where] = test.pvalues(where).min(axis=1)
     together = fisher.sf(statistic / m, m, m * nu)

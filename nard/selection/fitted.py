@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nard.algorithms.coefficients import fitted_by
 from nard.algorithms.coordinate import coordinates_at
-from nard.algorithms.evidence import residuals_of
 from nard.algorithms.joint import JointFit
 from nard.algorithms.missing import sample_precision
 from nard.selection.associations import associations_under_entries
@@ -39,7 +39,13 @@ def association_tests(joint: JointFit) -> tuple[InputTest, EntryTest]:
     left = preparation.degrees_left
     if preparation.prior is not None:
         return associations_under_entries(
-            preparation.filled, problem, state.omega, joint.entries, preparation.prior, preparation.n_hidden, left
+            preparation.filled,
+            preparation.data.leaving(problem.Y),
+            state.omega,
+            joint.entries,
+            preparation.prior,
+            preparation.n_hidden,
+            left,
         )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
@@ -83,7 +89,7 @@ def _network_test_of_measured(joint: JointFit, loadings: np.ndarray) -> EdgeTest
     n, samples = len(data.Y), np.asarray(preparation.samples)
     kept = np.maximum((samples - 1.0) * left - joint.entries.used, 1.0) / samples
     A = sample_precision(data.X, preparation.hidden, state.alpha)
-    E = residuals_of(data.X, data.Y, joint.entries.coef())
+    E = data.Y - fitted_by(data.X, joint.entries.coef())
     residuals = A @ E
     # Expectations of samples of which hidden inputs took a part.
     scale = np.sqrt(n / (problem.n * (kept if not np.isfinite(state.alpha).any() else left)))

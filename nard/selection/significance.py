@@ -36,6 +36,8 @@ from nard.covariance import inverse_spd
 _SELECTION_LEVEL = 0.05
 # Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
 _CHUNK = 1024
+# From so many entries on estimates and deviations are kept to seven digits.
+_MANY = 2 * 10**7
 
 __all__ = [
     "EntryTest",
@@ -204,8 +206,9 @@ def _discoveries(scores, shape, degrees, fdr, prior=None, fold=None, count=None)
 
 
 def collect(scores, shape, degrees) -> EntryTest:
-    """All entries' tests in one."""
-    weight, sd = np.empty(shape), np.empty(shape)
+    """All entries' tests in one; many millions of them in single precision."""
+    kind = np.float32 if shape[0] * shape[1] > _MANY else np.float64
+    weight, sd = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
     for where, some_weight, some_sd in scores:
         weight[where], sd[where] = some_weight, some_sd
     return EntryTest(weight, sd, degrees)

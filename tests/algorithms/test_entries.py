@@ -27,7 +27,7 @@ def plain_prior(d, m, log_odds=(0.0,), share=None, own=None, own_share=0.0):
 def fitted(X, Y, omega, prior, C=None, start=None, tol=1e-10, lengths=None, split=True):
     start = no_entries(X.shape[1], Y.shape[1]) if start is None else start
     lengths = np.einsum("ij,ij->j", X, X) if lengths is None else lengths
-    E = Y - X @ start.coef()
+    E = Y - X @ start.coef().toarray()
     return fit_entries(Whitened(X, C), E, omega, start, lengths, Y.var(axis=0), prior, tol, split=split)
 
 
@@ -170,7 +170,7 @@ def test_an_input_that_goes_with_two_is_split_into_them():
     omega, prior = np.array([[1 / 0.64]]), plain_prior(d, 1, (0.0, 0.0, 0.0))
 
     def bound(found):
-        left = np.sum((Y - X @ found.coef()) ** 2) + dense_effects(found, X, np.eye(n))[0]
+        left = np.sum((Y - X @ found.coef().toarray()) ** 2) + dense_effects(found, X, np.eye(n))[0]
         return omega[0, 0] * left + 2.0 * dense_divergence(found, prior)
 
     both, one_by_one = (fitted(X, Y, omega, prior, split=split) for split in (True, False))
@@ -196,7 +196,7 @@ def test_rows_in_the_space_of_the_inputs_are_enough():
     one, two = (fit_entries(whitened, problem.Y, *arguments) for whitened in (cut, whole))
     assert not one.empty
     np.testing.assert_array_equal(one.on, two.on)
-    np.testing.assert_allclose(one.coef(), two.coef(), atol=1e-9)
+    np.testing.assert_allclose(one.coef().toarray(), two.coef().toarray(), atol=1e-9)
     np.testing.assert_allclose(cut.extra_scatter(one), whole.extra_scatter(two), atol=1e-8)
 
 
@@ -209,12 +209,12 @@ def test_permuting_permutes():
     one = fitted(problem.X, problem.Y, omega, prior)
     two = fitted(problem.X[:, inputs], problem.Y, omega, moved)
     assert not one.empty
-    np.testing.assert_allclose(two.coef(), one.coef()[inputs], atol=1e-8)
+    np.testing.assert_allclose(two.coef().toarray(), one.coef().toarray()[inputs], atol=1e-8)
     # With a network the outputs take turns; without one their order cannot matter.
     alone = np.diag(np.diag(omega))
     one = fitted(problem.X, problem.Y, alone, prior)
     two = fitted(problem.X, problem.Y[:, outputs], alone[np.ix_(outputs, outputs)], prior)
-    np.testing.assert_allclose(two.coef(), one.coef()[:, outputs], atol=1e-8)
+    np.testing.assert_allclose(two.coef().toarray(), one.coef().toarray()[:, outputs], atol=1e-8)
 
 
 def test_inputs_that_the_hidden_ones_explain_lead_no_effect():
@@ -225,7 +225,7 @@ def test_inputs_that_the_hidden_ones_explain_lead_no_effect():
     omega, prior = np.array([[10.0]]), plain_prior(4, 1)
     assert fitted(X, Y, omega, prior, lengths=lengths).index[0, 0, 0] == 0
     lengths[0] = 60.0 * 1000  # all but a thousandth of it was projected out
-    assert np.all(fitted(X, Y, omega, prior, lengths=lengths).coef()[0] == 0)
+    assert np.all(fitted(X, Y, omega, prior, lengths=lengths).coef().toarray()[0] == 0)
 
 
 def entries_that_drive(pairs, d, m):

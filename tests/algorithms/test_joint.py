@@ -50,11 +50,12 @@ def test_the_bound_never_rises_and_is_what_its_formula_says(parts, hidden, shape
         effects += joint.entries.on.sum()
         assert (np.diff(J) <= 0).all(), seed
         # Independently, from the effects' posterior, on the data without the hidden inputs.
-        expected = dense_joint_objective(
-            joint.problem, joint.state.alpha, joint.state.omega, joint.entries, preparation.prior, preparation.data.Y
-        )
+        inputs = preparation.data
+        alpha = joint.state.alpha if parts != "entries" else np.full(inputs.X.shape[1], np.inf)
+        problem = replace(joint.problem, data=inputs)
+        expected = dense_joint_objective(problem, alpha, joint.state.omega, joint.entries, preparation.prior, inputs.Y)
         assert J[-1] == pytest.approx(expected, rel=1e-7), seed
-        np.testing.assert_allclose(joint.problem.Y, preparation.data.Y - joint.problem.X @ joint.entries.coef())
+        np.testing.assert_allclose(joint.problem.Y, inputs.Y - inputs.X @ joint.entries.coef().toarray())
     assert effects > 0
 
 
@@ -75,7 +76,7 @@ def test_without_a_column_wise_part_no_input_is_active(alpha_prior):
     preparation, prior = prepared(data, "entries", 0)
     joint = fit_joint(preparation, 0.1, make_alpha_prior(alpha_prior, 12), prior)
     assert np.isinf(joint.state.alpha).all()
-    assert not prediction(preparation, joint.problem, joint.state, joint.entries).inputs.any()
+    assert not prediction(preparation, joint.problem, joint.state, joint.entries).coef.mean.any()
 
 
 @pytest.mark.parametrize("method", VARIANTS)
@@ -107,7 +108,7 @@ def test_what_is_explained_exactly_keeps_the_floor_of_the_outputs():
     np.testing.assert_array_equal(rest.variance_floor, data.variance_floor)
     assert (rest.variance_floor > 0).all()
     joint = fit_joint(preparation, 0.1, AlphaPrior(), prior)
-    np.testing.assert_allclose(joint.entries.coef(), np.eye(10)[:, :2], atol=0.01)
+    np.testing.assert_allclose(joint.entries.coef().toarray(), np.eye(10)[:, :2], atol=0.01)
     assert (np.diff(joint.fit.objective) <= 0).all()
 
 
@@ -118,16 +119,18 @@ def test_predictive_density_of_all_parts(hidden):
     preparation, prior = prepared(data, "both", hidden)
     joint = fit_joint(preparation, 0.1, make_alpha_prior(("gamma", 1.5, 1e-3), 20), prior)
     found = prediction(preparation, joint.problem, joint.state, joint.entries)
-    B = 0.5 * (joint.entries.coef() + preparation.entries.coef())
+    B = 0.5 * (joint.entries.coef().toarray() + preparation.entries.coef().toarray())
     left = Data(preparation.data.X, preparation.data.Y - preparation.data.X @ B)
     sigma, mean = dense_posterior(replace(joint.problem, data=left), joint.state.alpha)
-    np.testing.assert_allclose(found.inputs, mean, atol=1e-8)
-    np.testing.assert_allclose(found.entries, B)
+    np.testing.assert_allclose(found.coef.inputs(), mean, atol=1e-8)
+    np.testing.assert_allclose(found.coef.entries.toarray(), B)
     V = np.linalg.inv(joint.state.omega)
     assert found.loadings.shape == (hidden, 20)
     new = problem_with_factors(4, (7, 15, 20), hidden)
     expected = [
-        multivariate_normal(x @ found.coef, (1 + x @ sigma @ x) * V + found.loadings.T @ found.loadings).logpdf(y)
+        multivariate_normal(
+            found.coef.fitted(x[None])[0], (1 + x @ sigma @ x) * V + found.loadings.T @ found.loadings
+        ).logpdf(y)
         for x, y in zip(new.X, new.Y, strict=True)
     ]
     np.testing.assert_allclose(found.log_density(new.X, new.Y), expected, rtol=1e-7)
