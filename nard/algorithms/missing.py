@@ -29,7 +29,9 @@ __all__ = ["Filled", "expected", "expected_alone", "observed_covariance", "sampl
 
 # Steps through all samples, until no value moves by more than this share of its standard deviation.
 _SWEEPS = 20
-_TOL = 1e-4
+_TOL = 1e-3
+# Numbers that may be kept whatever the size of Ω.
+_LITTLE = 2**23
 # A sample that the hidden inputs explain entirely says nothing of what it lacks.
 _LEAST_PRECISION = 1e-6
 
@@ -112,9 +114,9 @@ def expected(E: np.ndarray, A: np.ndarray, omega: np.ndarray, gaps: Gaps) -> tup
         inverse, logdet = inverse_and_logdet(omega[places])
         spread[places] += len(rows) * inverse
         entropy += len(rows) * logdet + len(lacking) * float(np.log(own[rows]).sum())
-        # As much as two matrices of Ω's size; the rest is worked out again.
+        # As much as two matrices of Ω's size, or what is little; the rest is worked out again.
         kept += inverse.size
-        inverses.append(inverse if kept <= 2 * omega.size else None)
+        inverses.append(inverse if kept <= max(2 * omega.size, _LITTLE) else None)
     units = np.sqrt(np.diag(omega))
     for _ in range(_SWEEPS):
         largest = 0.0
