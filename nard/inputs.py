@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ __all__ = [
 
 _SHOWN = 5
 _FEWEST_SAMPLES = 3
+# Values of an output that lacks some: fewer tell neither its variance nor what it depends on.
+_FEWEST_VALUES = 10
 # A column is a copy or a combination of others if these leave no more of its variance than this.
 _LEFT_OVER = 0.01
 _MOST_PARTS = 5
@@ -59,19 +62,21 @@ def column_names(data, what: str) -> list[str] | None:
     return None
 
 
-def check_missing(data, what: str) -> None:
-    """NaN and infinities, with the columns they are in."""
+def check_missing(data, what: str, gaps: bool = False) -> None:
+    """NaN, unless ``gaps`` are allowed, and infinities, with the columns they are in."""
     if not isinstance(data, pd.DataFrame | np.ndarray) or data.ndim != 2 or np.iscomplexobj(data):
         return
     table = pd.DataFrame(data)
     try:
-        bad = ~np.isfinite(table.to_numpy(dtype=float))
+        values = table.to_numpy(dtype=float)
+        bad = np.isinf(values) if gaps else ~np.isfinite(values)
     except (TypeError, ValueError):
         return  # left to the conversion that follows, which says which value is no number
     if bad.any():
         row = int(np.flatnonzero(bad.any(axis=1))[0])
         raise ValueError(
-            f"{what} contains NaN or infinity: {int(bad.sum())} values in {int(bad.any(axis=0).sum())} column(s) "
+            f"{what} contains {'infinity' if gaps else 'NaN or infinity'}: {int(bad.sum())} values "
+            f"in {int(bad.any(axis=0).sum())} column(s) "
             f"({some(table.columns[bad.any(axis=0)])}), first in row {table.index[row]!r}. "
             "Drop or impute them before the fit."
         )
@@ -125,9 +130,18 @@ def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
 
 
 def check_outputs(Y: np.ndarray, names: list[str]) -> None:
-    """A constant output has no variance to explain and no correlation with any other."""
-    spread = np.ptp(Y, axis=0)
-    constant = spread <= _CONSTANT * np.abs(Y).max(axis=0)
+    """A constant output has no variance to explain and no correlation with any other; one of few values, too little."""
+    count = np.count_nonzero(~np.isnan(Y), axis=0)
+    few = (count < len(Y)) & (count < _FEWEST_VALUES)
+    if few.any():
+        first = int(np.flatnonzero(few)[0])
+        raise ValueError(
+            f"{int(few.sum())} output(s) have too few values: {some(np.array(names)[few])}; found: {count[first]} in "
+            f"{names[first]!r}, of {len(Y)} samples; expected: at least {_FEWEST_VALUES} of an output with gaps. "
+            "Drop them from Y."
+        )
+    high, low = np.fmax.reduce(Y, axis=0), np.fmin.reduce(Y, axis=0)
+    constant = high - low <= _CONSTANT * np.maximum(np.abs(high), np.abs(low))
     if constant.any():
         raise ValueError(
             f"{int(constant.sum())} output(s) are constant: {some(np.array(names)[constant])}. Drop them from Y."
@@ -197,27 +211,52 @@ def is_number(value) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def _missing(Y) -> np.ndarray | None:
+    """Where Y is NaN; None if nowhere, or if it is no table of numbers, which the checks that follow report."""
+    try:
+        missing = np.isnan(np.asarray(Y, dtype=float))
+    except (TypeError, ValueError):
+        return None
+    return missing if missing.any() else None
+
+
 class CheckedDataMixin:
     """Sets ``feature_labels_`` and ``target_labels_`` of an estimator that is fitted when it has ``coef_``."""
 
     feature_labels_: list[str]
     target_labels_: list[str]
+    # Whether outputs may hold NaN.
+    _takes_gaps = False
 
     def _validated(self, X, Y):
-        """Checked float arrays; remembers names and whether Y was one-dimensional."""
+        """Checked float arrays; remembers names and whether Y was one-dimensional.
+
+        Samples without any output are left out, with a warning.
+        """
         if Y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        for data, what in ((X, "X"), (Y, "Y")):
-            check_missing(data, what)
+        check_missing(X, "X")
+        check_missing(Y, "Y", self._takes_gaps)
         check_orientation(X, Y)
         feature_names, target_names = column_names(X, "X"), column_names(Y, "Y")
         check_same_samples(X, Y)
+        missing = _missing(Y) if self._takes_gaps else None
+        if missing is not None:
+            Y = np.where(missing, 0.0, np.asarray(Y, dtype=float))
         X, Y = validate_data(
             self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
         )
         Y = Y.astype(float)
+        if missing is not None:
+            Y[missing.reshape(Y.shape)] = np.nan
         self._one_dimensional = Y.ndim == 1
         Y = Y[:, None] if self._one_dimensional else Y
+        empty = np.isnan(Y).all(axis=1)
+        if empty.any():
+            warnings.warn(
+                f"{int(empty.sum())} of {len(Y)} samples have no output at all, and are left out.", stacklevel=3
+            )
+            X, Y = X[~empty], Y[~empty]
         self.feature_labels_ = feature_names or [f"x{i}" for i in range(X.shape[1])]
         self.target_labels_ = target_names or [f"y{i}" for i in range(Y.shape[1])]
         check_magnitudes(X, self.feature_labels_, "X")

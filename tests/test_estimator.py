@@ -499,7 +499,7 @@ def broken(tables, what):
     ("what", "message"),
     [
         ("nan", r"X contains NaN or infinity: 1 values in 1 column\(s\) \('gene 2'\), first in row 's3'"),
-        ("inf", r"Y contains NaN or infinity.*'protein 1'"),
+        ("inf", r"Y contains infinity.*'protein 1'"),
         ("large input", r"X has values too large .* 1 column\(s\) \('gene 2'\), up to 1e\+200 in 'gene 2'.*Correct"),
         ("large output", r"Y has values too large.*up to 1e\+160 in 'protein 1'"),
         ("opposite", r"Y has values too large.*up to 1\.7e\+308 in 'protein 1'"),

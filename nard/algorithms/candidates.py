@@ -14,7 +14,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from nard.algorithms.effects import Effects, Inputs, Known, hopeless_by_bounds, largest, log_prior_of, worths
+from nard.algorithms.effects import (
+    Effects,
+    Inputs,
+    Known,
+    add_fit,
+    hopeless_by_bounds,
+    largest,
+    log_prior_of,
+    project,
+    squares_of,
+    worths,
+)
 from nard.compiled import each, njit
 
 __all__ = ["ALL_CANDIDATES", "MOST_CANDIDATES", "choose"]
@@ -41,7 +52,7 @@ def choose(inputs: Inputs, known: Known, left, variances, sizes, outputs, effect
 
     def look(part):
         columns, starts = np.empty((counts[part].sum(), left.shape[1])), np.cumsum(counts[part]) - counts[part]
-        _columns(inputs.XT, effects, outputs[part], left[part], starts, columns)
+        _columns(inputs, effects, outputs[part], left[part], starts, columns)
         products = columns.astype(inputs.XT.dtype, copy=False) @ inputs.XT.T
         _choose(
             inputs, known, products, starts, variances[part], sizes, outputs[part], effects, chosen, live, new, part
@@ -52,19 +63,18 @@ def choose(inputs: Inputs, known: Known, left, variances, sizes, outputs, effect
 
 
 @njit(cache=True, nogil=True)
-def _columns(XT, effects, outputs, left, starts, columns):
+def _columns(inputs, effects, outputs, left, starts, columns):
     """For every output what all effects leave, then what all but one leave."""
     for a in range(len(outputs)):
         i, at = outputs[a], starts[a]
         columns[at] = left[a]
+        project(inputs.apart, i, columns[at])
+        with_none = columns[at].copy()
         for e in range(effects.size.shape[1]):
             if effects.size[i, e] > 0.0:
                 at += 1
-                columns[at] = left[a]
-                for b in range(effects.inputs.shape[2]):
-                    weight = effects.pip[i, e, b] * effects.mean[i, e, b]
-                    if weight != 0.0:
-                        columns[at] += weight * XT[effects.inputs[i, e, b]]
+                columns[at] = with_none
+                add_fit(inputs, effects, i, e, 1.0, columns[at])
 
 
 @njit(cache=True, nogil=True)
@@ -76,9 +86,10 @@ def _choose(inputs, known, products, starts, variances, sizes, outputs, effects,
         i, v, at = outputs[a], variances[a], starts[a]
         n_on = (effects.size[i] > 0.0).sum()
         log_prior_of(inputs, known, i, log_prior)
-        worths(products[at], inputs.squares, v, worth)
+        squares = squares_of(inputs, i)
+        worths(products[at], squares, v, worth)
         hopeful = n_on < len(known.log_odds) and not hopeless_by_bounds(
-            worth, log_prior, inputs.squares, sizes[i] / v, known.log_odds[n_on]
+            worth, log_prior, squares, sizes[i] / v, known.log_odds[n_on]
         )
         if not hopeful and n_on == 0:
             continue
@@ -89,7 +100,7 @@ def _choose(inputs, known, products, starts, variances, sizes, outputs, effects,
         best[:] = -np.inf
         for column in range(n_on + 1):
             if column:
-                worths(products[at + column], inputs.squares, v, worth)
+                worths(products[at + column], squares, v, worth)
             worth += log_prior
             j = worth.argmax()
             if not listed[j] and (column or hopeful):

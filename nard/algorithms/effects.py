@@ -2,6 +2,9 @@
 
 The equations are those of :mod:`nard.algorithms.entries`. An output's effects are looked for among its candidates
 (:mod:`nard.algorithms.candidates`), whose rows are gathered in one place; where these are all inputs nothing is copied.
+
+An output with gaps has samples of its own. What it lacks is projected out of its residual and of the fits of its
+effects, and so out of every product with an input as well; the inputs' squared lengths are those that are left.
 """
 
 from __future__ import annotations
@@ -14,13 +17,17 @@ import numpy as np
 from nard.compiled import njit
 
 __all__ = [
+    "Apart",
     "Effects",
     "Inputs",
     "Known",
+    "add_fit",
     "hopeless_by_bounds",
     "largest",
     "log_prior_of",
+    "project",
     "split",
+    "squares_of",
     "sweep",
     "worths",
 ]
@@ -42,13 +49,28 @@ _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _FAST = {"reassoc", "contract", "nnan", "nsz"}
 
 
+class Apart(NamedTuple):
+    """What is projected out for every output: places that are false in ``mask``, then rows of ``gone``.
+
+    ``mask`` (m × N) is empty if nothing is masked; the rows, orthonormal, are those from ``first`` to ``last`` of the
+    output. Both are empty if nothing is projected out.
+    """
+
+    mask: np.ndarray
+    gone: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
 class Inputs(NamedTuple):
     """L⁻¹X as rows, their squared lengths (zero where an input is not usable), ln p_j by folds, outputs' folds.
 
-    ``whole`` are the same rows where all inputs are every output's candidates, else it is empty.
+    Squared lengths are those for every output, or in one row if they are the same for all. ``whole`` are the same rows
+    where all inputs are every output's candidates, else it is empty.
     """
 
     XT: np.ndarray
+    apart: Apart
     whole: np.ndarray
     squares: np.ndarray
     log_share: np.ndarray
@@ -84,6 +106,24 @@ class _Candidates(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def project(apart, i, r):
+    """What is left of r for output i, in place."""
+    if len(apart.mask):
+        for a in range(len(r)):
+            if not apart.mask[i, a]:
+                r[a] = 0.0
+    if len(apart.first):
+        for b in range(apart.first[i], apart.last[i]):
+            r -= (apart.gone[b] @ r) * apart.gone[b]
+
+
+@njit(cache=True, nogil=True)
+def squares_of(inputs, i):
+    """The squared lengths of the inputs for output i."""
+    return inputs.squares[i if len(inputs.squares) > 1 else 0]
+
+
+@njit(cache=True, nogil=True)
 def log_prior_of(inputs, known, i, out):
     """ln p_j for output i, with the share of its own inputs."""
     out[:] = inputs.log_share[inputs.fold[i]]
@@ -99,39 +139,48 @@ def log_prior_of(inputs, known, i, out):
 def _candidates(inputs, known, chosen, i):
     """Those of output i; ``chosen`` has −1 behind the last."""
     if len(inputs.whole):
-        index, rows = np.arange(len(inputs.squares)), inputs.whole
+        index, rows = np.arange(len(inputs.XT)), inputs.whole
     else:
         index = chosen[i][chosen[i] >= 0].astype(np.int64)
         rows = np.empty((len(index), inputs.XT.shape[1]))
         for b in range(len(index)):
             rows[b] = inputs.XT[index[b]]
-    every = np.empty(len(inputs.squares))
+    every = np.empty(len(inputs.XT))
     log_prior_of(inputs, known, i, every)
-    return _Candidates(rows, index, inputs.squares[index], every[index])
+    return _Candidates(rows, index, squares_of(inputs, i)[index], every[index])
 
 
 @njit(cache=True, nogil=True)
-def _left_by_network(rows, omega, i):
-    """h_i = Σ_k (ω_ik/ω_ii) e_k."""
+def _left_by_network(inputs, rows, omega, i):
+    """h_i = Σ_k (ω_ik/ω_ii) e_k; what output i lacks becomes what makes h_i zero there."""
     h = np.zeros(rows.shape[1])
     for k in range(len(rows)):
         if omega[i, k] != 0.0:
             weight = omega[i, k] / omega[i, i]
             for a in range(len(h)):
                 h[a] += weight * rows[k, a]
+    if len(inputs.apart.first):
+        with_all = h.copy()
+        project(inputs.apart, i, h)
+        rows[i] += h - with_all
     return h
 
 
 @njit(cache=True, nogil=True)
-def _add_fit(XT, effects, i, e, sign, r):
+def add_fit(inputs, effects, i, e, sign, r):
     """r ± the fit of an effect, in place; zero if it is pruned."""
     if effects.size[i, e] > 0.0:
+        apart = len(inputs.apart.first) > 0
+        fit = np.zeros(len(r)) if apart else r
         for b in range(effects.inputs.shape[2]):
             weight = sign * effects.pip[i, e, b] * effects.mean[i, e, b]
             if weight != 0.0:
-                x = XT[effects.inputs[i, e, b]]
+                x = inputs.XT[effects.inputs[i, e, b]]
                 for a in range(len(r)):
-                    r[a] += weight * x[a]
+                    fit[a] += weight * x[a]
+        if apart:
+            project(inputs.apart, i, fit)
+            r += fit
 
 
 @njit(cache=True, nogil=True)
@@ -265,7 +314,7 @@ def largest(values, kept, least):
 
 
 @njit(cache=True, nogil=True)
-def _update(XT, candidates, effects, i, e, r, v, tables, log_odds, sizes):
+def _update(inputs, candidates, effects, i, e, r, v, tables, log_odds, sizes):
     """The posterior of an effect given r, which the others leave; r becomes what all leave."""
     squares, kept = candidates.squares, effects.inputs.shape[2]
     slope, constant = tables
@@ -311,7 +360,7 @@ def _update(XT, candidates, effects, i, e, r, v, tables, log_odds, sizes):
         variance[b] = shrink * v / squares[j]
         gained += pip[b] * (mean[b] * q[j] - 0.5 * (mean[b] ** 2 + variance[b]) * squares[j])
     effects.divergence[i, e] = gained / v - (top + np.log(total)) - log_odds
-    _add_fit(XT, effects, i, e, -1.0, r)
+    add_fit(inputs, effects, i, e, -1.0, r)
 
 
 @njit(cache=True, nogil=True)
@@ -324,7 +373,7 @@ def sweep(inputs, known, chosen, rows, omega, visited, effects, sizes, tol, pass
     for i in visited:
         v = 1.0 / omega[i, i]
         candidates = _candidates(inputs, known, chosen, i)
-        h = _left_by_network(rows, omega, i)
+        h = _left_by_network(inputs, rows, omega, i)
         if not (effects.size[i] > 0.0).any():
             worth = np.empty(len(candidates.number))
             worths(candidates.rows @ h, candidates.squares, v, worth)
@@ -337,8 +386,8 @@ def sweep(inputs, known, chosen, rows, omega, visited, effects, sizes, tol, pass
             for e in range(effects.size.shape[1]):
                 was_on = effects.size[i, e] > 0.0
                 r = h.copy()
-                _add_fit(inputs.XT, effects, i, e, 1.0, r)
-                _update(inputs.XT, candidates, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
+                add_fit(inputs, effects, i, e, 1.0, r)
+                _update(inputs, candidates, effects, i, e, r, v, tables, known.log_odds[e], sizes[i])
                 if was_on or effects.size[i, e] > 0.0:
                     moved = max(moved, ((r - h) ** 2).sum() / v)
                     rows[i] += r - h
@@ -357,14 +406,14 @@ def sweep(inputs, known, chosen, rows, omega, visited, effects, sizes, tol, pass
 
 
 @njit(cache=True, nogil=True)
-def _worth(XT, squares, effects, i, both, r, v):
+def _worth(inputs, effects, i, both, r, v):
     """What effects add to −J/2, up to a constant; r is what they leave."""
-    value = -0.5 * (r @ r) / v
+    value, squares = -0.5 * (r @ r) / v, squares_of(inputs, i)
     for e in both:
         if effects.size[i, e] <= 0.0:
             continue
         fit, second = np.zeros(len(r)), 0.0
-        _add_fit(XT, effects, i, e, 1.0, fit)
+        add_fit(inputs, effects, i, e, 1.0, fit)
         for b in range(effects.inputs.shape[2]):
             square = effects.mean[i, e, b] ** 2 + effects.variance[i, e, b]
             second += effects.pip[i, e, b] * square * squares[effects.inputs[i, e, b]]
@@ -373,7 +422,7 @@ def _worth(XT, squares, effects, i, both, r, v):
 
 
 @njit(cache=True, nogil=True)
-def _best_pair(candidates, r, v, size):
+def _best_pair(apart, i, candidates, r, v, size):
     """The two candidates that explain r best together, of those that do so best alone, and ln p_jp_kBF_jk."""
     q, usable, log_prior = candidates.rows @ r, candidates.squares > 0.0, candidates.log_prior
     alone = np.where(usable, q * q / np.where(usable, candidates.squares, 1.0), 0.0) / v + 2.0 * log_prior
@@ -381,6 +430,7 @@ def _best_pair(candidates, r, v, size):
     X = np.empty((len(order), len(r)))
     for a in range(len(order)):
         X[a] = candidates.rows[order[a]]
+        project(apart, i, X[a])
     G = X @ X.T * (size / v)
     best, first, second = -np.inf, 0, 0
     for a in range(len(order)):
@@ -402,14 +452,14 @@ def split(inputs, known, chosen, rows, omega, visited, effects, sizes, changed):
     An input that goes with two that drive an output may explain it better than either of them: effects that are
     taken one by one never find the two.
     """
-    m, XT = len(rows), inputs.XT
+    m = len(rows)
     for i in visited:
         on = np.flatnonzero(effects.size[i] > 0.0)
         if len(on) == 0 or len(on) == effects.size.shape[1]:
             continue
         v = 1.0 / omega[i, i]
         candidates = _candidates(inputs, known, chosen, i)
-        h = _left_by_network(rows, omega, i)
+        h = _left_by_network(inputs, rows, omega, i)
         tables = _factor_tables(candidates, sizes[i], v)
         for e in on:
             free = np.flatnonzero(effects.size[i] == 0.0)
@@ -418,9 +468,9 @@ def split(inputs, known, chosen, rows, omega, visited, effects, sizes, changed):
             f = free[0]
             both = np.array([e, f])
             r = h.copy()
-            _add_fit(XT, effects, i, e, 1.0, r)
-            pair, first, second = _best_pair(candidates, r, v, effects.size[i, e])
-            before = _worth(XT, inputs.squares, effects, i, both, h, v)
+            add_fit(inputs, effects, i, e, 1.0, r)
+            pair, first, second = _best_pair(inputs.apart, i, candidates, r, v, effects.size[i, e])
+            before = _worth(inputs, effects, i, both, h, v)
             least = before + 0.5 * (r @ r) / v - _AVERAGED
             if pair + known.log_odds[e] + known.log_odds[f] <= least:
                 continue
@@ -431,17 +481,19 @@ def split(inputs, known, chosen, rows, omega, visited, effects, sizes, changed):
             effects.inputs[i, e, 0] = candidates.number[second]
             effects.pip[i, e, :] = 0.0
             effects.pip[i, e, 0] = 1.0
-            x, y = candidates.rows[first], candidates.rows[second]
+            x, y = candidates.rows[first].copy(), candidates.rows[second].copy()
+            project(inputs.apart, i, x)
+            project(inputs.apart, i, y)
             det = (x @ x) * (y @ y) - (x @ y) ** 2
             effects.mean[i, e, 0] = ((y @ r) * (x @ x) - (x @ r) * (x @ y)) / det if det > 0.0 else 0.0
-            _add_fit(XT, effects, i, e, -1.0, r)
+            add_fit(inputs, effects, i, e, -1.0, r)
             effects.size[i, f] = size
             effects.pip[i, f, :] = 0.0
             for _ in range(_PAIR_STEPS):
                 for g in (f, e):
-                    _add_fit(XT, effects, i, g, 1.0, r)
-                    _update(XT, candidates, effects, i, g, r, v, tables, known.log_odds[g], sizes[i])
-            if _worth(XT, inputs.squares, effects, i, both, r, v) > before + 1e-9:
+                    add_fit(inputs, effects, i, g, 1.0, r)
+                    _update(inputs, candidates, effects, i, g, r, v, tables, known.log_odds[g], sizes[i])
+            if _worth(inputs, effects, i, both, r, v) > before + 1e-9:
                 rows[i] += r - h
                 h = r
                 changed[i] = True

@@ -36,12 +36,24 @@ import numpy as np
 from scipy import sparse
 
 from nard.algorithms.candidates import ALL_CANDIDATES, MOST_CANDIDATES, choose
-from nard.algorithms.effects import Effects, Inputs, Known, sweep
+from nard.algorithms.effects import Apart, Effects, Inputs, Known, project, sweep
 from nard.algorithms.effects import split as try_pairs
+from nard.algorithms.hidden import complement
 from nard.compiled import each
+from nard.covariance import Gaps
 from nard.progress import SILENT, Watch
 
-__all__ = ["MOST_EFFECTS", "Entries", "Prior", "Whitened", "fit_entries", "learnt_prior", "no_entries", "no_own"]
+__all__ = [
+    "MOST_EFFECTS",
+    "Entries",
+    "OwnSamples",
+    "Prior",
+    "Whitened",
+    "fit_entries",
+    "learnt_prior",
+    "no_entries",
+    "no_own",
+]
 
 # Effects per output, places for so many at first, and inputs that an effect keeps.
 MOST_EFFECTS = 32
@@ -201,7 +213,9 @@ class Whitened:
         if n > d:
             self._basis, X = np.linalg.qr(X)
         self.XT = np.ascontiguousarray(X.T)
-        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)
+        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)[None]
+        none = np.zeros(0, dtype=np.int64)
+        self.apart = Apart(np.zeros((0, len(X)), dtype=np.bool_), np.zeros((0, len(X))), none, none)
 
     def _solve(self, A):
         return A if self._factor is None else np.linalg.solve(self._factor, A)
@@ -219,8 +233,46 @@ class Whitened:
             j = entries.index[i, at]
             second = entries.pip[i, at] * (entries.mean[i, at] ** 2 + entries.variance[i, at])
             fitted = (entries.pip[i, at] * entries.mean[i, at]) @ self.XT[j]
-            c[i] += second @ self.squares[j] - fitted @ fitted
+            project(self.apart, i, fitted)
+            c[i] += second @ self.squares[i if len(self.squares) > 1 else 0, j] - fitted @ fitted
         return np.maximum(c, 0.0)
+
+
+class OwnSamples(Whitened):
+    """As :class:`Whitened` where outputs lack samples, so that each has an A of its own.
+
+    X and E are those of samples. The precision over all of them is LᵀL, L = C^(−½) times the basis of the complement of
+    F; the columns of L that belong to samples which output i lacks, and to the mean, are what leaves its rows, since
+    its residuals there may be anything. Without C the basis is not needed: samples are masked, and the mean and F over
+    the others leave.
+    """
+
+    def __init__(self, X: np.ndarray, F: np.ndarray, C: np.ndarray | None, gaps: Gaps):
+        n, m = gaps.missing.shape
+        self._root, mask = None, ~gaps.missing.T
+        if C is not None:
+            basis = complement(F)
+            self._root = np.linalg.solve(np.linalg.cholesky(C), np.eye(n) if basis is None else basis.T)
+            mask = mask[:0]
+        self.XT = np.ascontiguousarray((X if self._root is None else self._root @ X).T)
+        self.squares = np.tile(np.einsum("ij,ij->i", self.XT, self.XT), (m, 1)) if C is not None else mask @ X**2
+        whole = np.flatnonzero(~gaps.missing.any(axis=0))
+        gone, first, last, count = [], np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64), 0
+        for outputs, lacking in [*gaps.by_output, (whole, np.zeros(0, dtype=np.int64))]:
+            if self._root is None:
+                leaves = np.column_stack([np.ones(n), F])
+                leaves[lacking] = 0.0
+            else:
+                leaves = np.column_stack([self._root.sum(axis=1), self._root[:, lacking]])
+            rows = np.linalg.qr(leaves)[0].T
+            self.squares[outputs] -= ((self.XT @ rows.T) ** 2).sum(axis=1)
+            gone.append(rows)
+            first[outputs], count = count, count + len(rows)
+            last[outputs] = count
+        self.apart = Apart(np.ascontiguousarray(mask), np.ascontiguousarray(np.concatenate(gone)), first, last)
+
+    def rows(self, E: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray((E if self._root is None else self._root @ E).T)
 
 
 def fit_entries(
@@ -240,7 +292,8 @@ def fit_entries(
     With ``split`` two effects are then tried in place of every one, once.
 
     ``E`` is Y − XB̄ (N×m) at ``entries``; ``lengths`` are the inputs' squared lengths before anything was projected out
-    of them, ``variances`` the outputs' variances, to which the sizes of effects refer.
+    of them, for all outputs or for each (m×d), ``variances`` the outputs' variances, to which the sizes of effects
+    refer.
     """
     rows = whitened.rows(E)
     usable = whitened.squares > _LEAST_LEFT * np.maximum(lengths, 1e-300)
@@ -248,7 +301,7 @@ def fit_entries(
     sizes = np.outer(variances, _SIZES)
     XT, d = whitened.XT, len(whitened.XT)
     whole = XT if d <= ALL_CANDIDATES else np.empty((0, rows.shape[1]))
-    inputs = Inputs(XT, whole, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
+    inputs = Inputs(XT, whitened.apart, whole, np.where(usable, whitened.squares, 0.0), np.log(prior.share), prior.fold)
     known = Known(prior.log_odds, prior.own, prior.own_share)
     chosen = np.full((len(rows), 0 if len(whole) else MOST_CANDIDATES), -1, dtype=np.int32)
     omega = np.ascontiguousarray(omega)

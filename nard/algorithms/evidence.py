@@ -20,7 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.covariance import (
+    Gaps,
     GraphicalLassoResult,
+    gaps_of,
     graphical_lasso,
     inverse_and_logdet,
     inverse_spd,
@@ -54,10 +56,20 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Data:
-    """Centred X (N×d) and Y (N×m), and the products of them that are computed once, whatever λ or prior."""
+    """Centred X (N×d) and Y (N×m), and the products of them that are computed once, whatever λ or prior.
+
+    ``gaps`` are the places where Y was not measured, and holds expectations (:mod:`nard.algorithms.missing`).
+    """
 
     X: np.ndarray
     Y: np.ndarray
+    gaps: Gaps | None = None
+
+    @classmethod
+    def of(cls, X: np.ndarray, Y: np.ndarray) -> Data:
+        """Y may hold NaN, where its mean (zero) is filled in at first."""
+        gaps = gaps_of(Y)
+        return cls(X, Y if gaps is None else np.where(gaps.missing, 0.0, Y), gaps)
 
     @cached_property
     def gram(self) -> np.ndarray | None:
@@ -85,7 +97,7 @@ class Data:
 
     def leaving(self, Y: np.ndarray) -> Data:
         """The same inputs with Y, what is left of the outputs; XᵀX and the floor under V stay as they are."""
-        rest = Data(self.X, Y)
+        rest = Data(self.X, Y, self.gaps)
         rest.__dict__.update(gram=self.gram, variance_floor=self.variance_floor)
         return rest
 

@@ -9,12 +9,17 @@ little across the blocks too, would be taken for hidden inputs where there are m
 F are the leading left singular vectors of the residuals, each output divided by its noise. From then on F is given: the
 data are rotated to the complement of F, so that hidden inputs are covariates of X as of Y and every later step has
 N − k samples. What F explains by chance it takes from all outputs, (N − k)(m − k)/m degrees of freedom are left.
+
+Where outputs are missing, their number is chosen with zeros in the gaps, which count for nothing in what is held out;
+F is then found by turns with its own predictions in the gaps.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import eigh
+
+from nard.covariance import Gaps
 
 __all__ = ["complement", "count_hidden", "degrees_left", "hidden_inputs"]
 
@@ -29,27 +34,32 @@ _HALVES = 20
 _ENTRIES_ENOUGH = 400_000
 # Few, as in Owen and Wang: the likelihood has no maximum, in the end a hidden input would be one output and its noise.
 _NOISE_STEPS = 3
+# What is filled into gaps follows F, and F what is filled in.
+_FILLINGS = 10
 
 
-def count_hidden(residuals: np.ndarray, rng: np.random.Generator) -> int:
+def count_hidden(residuals: np.ndarray, rng: np.random.Generator, gaps: Gaps | None = None) -> int:
     """How many hidden inputs bi-cross-validation finds in residuals (N×m)."""
     n, m = residuals.shape
     A = residuals - residuals.mean(axis=0)
+    if gaps is not None:
+        A = np.where(gaps.missing, 0.0, A)
     A = A / np.where(A.std(axis=0) > 0, A.std(axis=0), 1.0)
     most = min(_MOST, n // 4, m // 4)
     if most < 1 or m < _FEWEST_OUTPUTS:
         return 0
     # Halves are drawn of sorted samples and outputs, so that their order in the tables is of no account.
-    A = A[np.argsort(np.einsum("ij,ij->i", A, A))][:, np.argsort(np.abs(A).sum(axis=0))]
+    order = np.ix_(np.argsort(np.einsum("ij,ij->i", A, A)), np.argsort(np.abs(A).sum(axis=0)))
+    A, measured = A[order], None if gaps is None else ~gaps.missing[order]
     halves = int(np.clip(_HALVES * _ENTRIES_ENOUGH // (20 * A.size), 6, _HALVES))
-    error = np.mean([_held_out(A, rng, most) for _ in range(halves)], axis=0)
+    error = np.mean([_held_out(A, rng, most, measured) for _ in range(halves)], axis=0)
     gained = 1.0 - error[1:] / error[:-1]
     enough = gained > max(_LEAST_OUTPUTS / m, _LEAST_SHARE)
     return most if enough.all() else int(enough.argmin())
 
 
-def _held_out(A: np.ndarray, rng: np.random.Generator, most: int) -> np.ndarray:
-    """Squares left in a random quarter by 0, 1, …, ``most`` hidden inputs."""
+def _held_out(A: np.ndarray, rng: np.random.Generator, most: int, measured: np.ndarray | None) -> np.ndarray:
+    """Squares left in what is ``measured`` of a random quarter by 0, 1, …, ``most`` hidden inputs."""
     n, m = A.shape
     rows, columns = rng.permutation(n), rng.permutation(m)
     one, other = rows[: n // 2], rows[n // 2 :]
@@ -61,23 +71,32 @@ def _held_out(A: np.ndarray, rng: np.random.Generator, most: int) -> np.ndarray:
     errors = [np.vdot(block, block)]
     for k in range(most):
         block = block - np.outer(left[:, k], right[k])
+        if measured is not None:
+            block *= measured[np.ix_(one, held)]
         errors.append(np.vdot(block, block))
     return np.array(errors)
 
 
-def hidden_inputs(residuals: np.ndarray, k: int) -> np.ndarray:
+def hidden_inputs(residuals: np.ndarray, k: int, gaps: Gaps | None = None) -> np.ndarray:
     """F (N×k, orthonormal): principal components of the residuals, outputs weighted by the noise that F leaves them."""
     n = len(residuals)
     if k == 0:
         return np.zeros((n, 0))
     A = residuals - residuals.mean(axis=0)
     noise = np.maximum(A.var(axis=0), 1e-300)
-    for _ in range(_NOISE_STEPS):
+    for step in range(_NOISE_STEPS if gaps is None else _FILLINGS):
         scaled = A / np.sqrt(noise)
         # A few of N eigenvectors are much less work than a singular value decomposition.
         F = eigh(scaled @ scaled.T, subset_by_index=(n - k, n - 1))[1][:, ::-1]
         left = A - F @ (F.T @ A)
-        noise = np.maximum(np.einsum("ij,ij->j", left, left) / (n - k), 1e-6 * noise)
+        degrees: np.ndarray | int = n - k
+        if gaps is not None:
+            A = np.where(gaps.missing, A - left, A)
+            A -= A.mean(axis=0)
+            left[gaps.missing] = 0.0
+            degrees = np.maximum(gaps.counts - k, 1)
+        if step < _NOISE_STEPS:
+            noise = np.maximum(np.einsum("ij,ij->j", left, left) / degrees, 1e-6 * noise)
     return F
 
 

@@ -9,18 +9,23 @@ posterior,
 an upper bound of −2 ln evidence (:mod:`nard.algorithms.entries`), by turns: one of the four algorithms moves α and
 Ω given B, then the effects move given α and Ω. Without B it is the paper's J, and without F of the data as they
 are. c shrinks or grows a little with α, which the algorithms do not see: a turn that would raise J is refused.
+
+Where outputs are missing, every turn ends with their expectations (:mod:`nard.algorithms.missing`), and J is the bound
+that has them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from nard.algorithms.coefficients import Coefficients, fitted_by
-from nard.algorithms.entries import Entries, Prior, Whitened, fit_entries, learnt_prior, no_entries
+from nard.algorithms.entries import Entries, OwnSamples, Prior, Whitened, fit_entries, learnt_prior, no_entries
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
+from nard.algorithms.missing import Filled, expected_alone, sample_precision
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.algorithms.rough import VARIANTS, RoughPass, minimise, starting_state
 from nard.algorithms.sequential import fit_sequential
@@ -44,11 +49,12 @@ _COARSER = 10.0
 class Preparation:
     """What is given from here on: F (N×k), the data in its complement, where the effects start, and the rough pass.
 
-    ``prior`` is None where there is no entry-wise part at all; ``lengths`` are the inputs' squared lengths before F
-    was projected out.
+    ``filled`` are the data before F was projected out, with expectations where outputs are missing. ``prior`` is None
+    where there is no entry-wise part at all; ``lengths`` are the inputs' squared lengths before F was projected out.
     """
 
     hidden: np.ndarray
+    filled: Filled
     data: Data
     lengths: np.ndarray
     entries: Entries
@@ -64,9 +70,28 @@ class Preparation:
     def degrees_left(self) -> float:
         return degrees_left(self.n_hidden, self.data.Y.shape[1])
 
+    @property
+    def samples(self) -> np.ndarray | float:
+        """In the complement of F, on average where some lack an output; one number, or one for every output."""
+        return self.filled.counts - float(self.n_hidden)
+
+    def refilled(self, entries: Entries, state: State) -> Preparation:
+        """With the expectations at the effects and at α and Ω; itself where nothing is missing."""
+        data = self.filled.data
+        if data.gaps is None:
+            return self
+        A = sample_precision(data.X, self.hidden, state.alpha)
+        filled = self.filled.together(without(data, entries), A, state.omega)
+        return replace(self, filled=filled, data=self.data.leaving(_rotated(filled.data, self.hidden).Y))
+
     def residual_data(self, entries: Entries) -> Data:
         """X and Y − XB̄, as U sees them: where there is no U it has no inputs."""
         return _for_inputs(self.data, entries, self.with_inputs)
+
+    @cached_property
+    def rest(self) -> Data:
+        """X and Y − XB̄ at the effects as they were prepared."""
+        return self.residual_data(self.entries)
 
     def rough_extra(self) -> np.ndarray | None:
         """c, the variance of the effects' fits, as the preparation left them; None without effects."""
@@ -76,10 +101,11 @@ class Preparation:
 
     def whitened(self, alpha: np.ndarray) -> Whitened:
         """X as the effects see it, given U's α."""
-        return Whitened(self.data.X, sample_covariance(self.data.X, alpha) if self.with_inputs else None)
+        return _whitened(self.filled, self.data, self.hidden, alpha if self.with_inputs else None)
 
     def problem(self, data: Data, extra, lam: float, alpha_prior: AlphaPrior, cov_prior: CovariancePrior) -> Problem:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
+        cov_prior = _with_spread(cov_prior, self.filled)
         if extra is not None:
             cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
         if self.n_hidden:
@@ -90,8 +116,12 @@ class Preparation:
 
 @dataclass
 class JointFit:
-    """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects."""
+    """A minimum of J(α, Ω, B): the state of U and Ω for ``problem``'s data Y − XB̄, and the effects.
 
+    ``preparation`` is what was given, with the expectations at this minimum where outputs are missing.
+    """
+
+    preparation: Preparation
     problem: Problem
     entries: Entries
     fit: Fit
@@ -110,6 +140,7 @@ class Prediction:
 
     ``coef`` are U's posterior mean and B̄, ``loadings`` L (k×m) for hidden inputs of unit variance. L is shrunk as the
     column-wise prior has it, by 1 − m/(N l_hΩl_hᵀ). The posterior variance of B is in V, on average over the samples.
+    ``offset`` is added to the mean: of outputs with gaps, what was measured need not have mean zero.
 
     B̄ is the mean of two: of the preparation, with every output on its own, and of the fit, with the network. The
     network takes for noise what inputs do to many outputs together, each too little to be an effect, and without it
@@ -121,22 +152,29 @@ class Prediction:
     loadings: np.ndarray
     columns: ColumnCovariance
     tails: float = np.inf
+    offset: np.ndarray | float = 0.0
 
     def inflation(self, X: np.ndarray) -> np.ndarray:
         """1 + xᵀΣx of every row."""
         return 1.0 + self.columns.variance(X)
 
     def distances(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Every sample's squared distance from its prediction, and the log determinant of its covariance."""
-        return distances(Y - self.coef.fitted(X), self.precision, self.inflation(X), self.loadings)
+        """Every sample's squared distance from its prediction, and the log determinant of its covariance.
+
+        Where Y is NaN, those of what was measured.
+        """
+        return distances(self.residuals(X, Y), self.precision, self.inflation(X), self.loadings)
+
+    def residuals(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return Y - self.offset - self.coef.fitted(X)
 
     def log_density(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return density_at(*self.distances(X, Y), Y.shape[1], self.tails)
+        return density_at(*self.distances(X, Y), np.count_nonzero(~np.isnan(Y), axis=1), self.tails)
 
 
-def prediction(preparation: Preparation, data: Data, problem: Problem, state: State, entries: Entries) -> Prediction:
-    """What a state predicts; ``data`` are those that were prepared, before any rotation."""
-    B = entries.coef()
+def prediction(preparation: Preparation, problem: Problem, state: State, entries: Entries) -> Prediction:
+    """What a state predicts."""
+    data, B = preparation.filled.data, entries.coef()
     if entries is not preparation.entries:
         B = 0.5 * (B + preparation.entries.coef())
         rotated = preparation.data
@@ -150,7 +188,8 @@ def prediction(preparation: Preparation, data: Data, problem: Problem, state: St
         loadings = F.T @ (data.Y - coef.fitted(data.X)) / np.sqrt(n)
         statistic = n * np.einsum("ij,ij->i", loadings @ precision, loadings)
         loadings = loadings * np.maximum(1.0 - problem.m / np.maximum(statistic, 1e-300), 0.0)[:, None]
-    return Prediction(coef, precision, loadings, ColumnCovariance(problem, state.alpha))
+    columns = ColumnCovariance(problem, state.alpha)
+    return Prediction(coef, precision, loadings, columns, offset=preparation.filled.offset)
 
 
 def without(data: Data, entries: Entries) -> np.ndarray:
@@ -190,38 +229,60 @@ def prepare(
     ``first`` are the :func:`first_effects`, where they are known.
     """
     n, m = data.Y.shape
-    lengths = np.einsum("ij,ij->j", data.X, data.X)
+    lengths = _lengths(data)
     F, entries, alpha = np.zeros((n, 0)), no_entries(data.X.shape[1], m), None
-    rotated, prior = data, None
+    filled, rotated, prior = Filled(data), data, None
     for turn in range(_ROUNDS_WITH_HIDDEN):
         if with_entries and turn == 0 and first is not None:
             prior, entries = learnt_prior(entries, own), first
         elif with_entries:
             prior = learnt_prior(entries, own)
-            entries = _rough_entries(rotated, entries, alpha, lengths, F.shape[1], prior, watch)
+            entries = _rough_entries(filled, rotated, F, entries, alpha, lengths, prior, watch)
+        if data.gaps is not None:
+            filled = filled.alone(without(filled.data, entries), sample_precision(data.X, F, alpha))
+            rotated = _rotated(filled.data, F)
         rest = _for_inputs(rotated, entries, with_inputs)
-        rough = RoughPass(rest, cov_prior, watch)
+        rough = RoughPass(rest, _with_spread(cov_prior, filled), watch)
         if turn >= (_ROUNDS_WITH_HIDDEN if F.shape[1] else _ROUNDS) - 1 or watch.stopped:
             break
         alpha = rough.alpha if with_inputs else None
         k = 0
         if hidden:
             post = posterior(rough.problem(rest, 1.0, AlphaPrior(), cov_prior), rough.alpha)
-            residuals = data.Y - Coefficients(post.active, post.mean, entries.coef()).fitted(data.X)
-            k = count_hidden(residuals, rng) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
-        if k == F.shape[1] == 0 and not with_entries:
+            fitted = Coefficients(post.active, post.mean, entries.coef()).fitted(data.X)
+            residuals = filled.data.Y - fitted
+            k = count_hidden(residuals, rng, data.gaps) if hidden == "auto" else min(int(hidden), n - 3, m - 1)
+        if k == F.shape[1] == 0 and not with_entries and data.gaps is None:
             break  # the next round would be the same
         if k or F.shape[1]:
-            F = hidden_inputs(residuals, k)
-            rotated = _rotated(data, F)
-    return Preparation(F, rotated, lengths, entries, prior, rough, with_inputs)
+            F = hidden_inputs(residuals, k, data.gaps)
+            rotated = _rotated(filled.data, F)
+    return Preparation(F, filled, rotated, lengths, entries, prior, rough, with_inputs)
+
+
+def _with_spread(cov_prior: CovariancePrior, filled: Filled) -> CovariancePrior:
+    return cov_prior if filled.spread is None else replace(cov_prior, psi=cov_prior.psi + filled.spread)
 
 
 def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries:
     """The effects of the first round of :func:`prepare`, the same whatever other parts there are."""
     none = no_entries(data.X.shape[1], data.Y.shape[1])
-    lengths = np.einsum("ij,ij->j", data.X, data.X)
-    return _rough_entries(data, none, None, lengths, 0, learnt_prior(none, own), watch)
+    F = np.zeros((len(data.Y), 0))
+    return _rough_entries(Filled(data), data, F, none, None, _lengths(data), learnt_prior(none, own), watch)
+
+
+def _lengths(data: Data) -> np.ndarray:
+    """The inputs' squared lengths, for every output (m×d) where it lacks samples."""
+    if data.gaps is None:
+        return np.einsum("ij,ij->j", data.X, data.X)
+    return (~data.gaps.missing).T @ data.X**2
+
+
+def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | None) -> Whitened:
+    """What the effects are fitted in: ``rotated`` data, or those of samples where outputs are missing."""
+    C = None if alpha is None else sample_covariance(rotated.X, alpha)
+    data = filled.data
+    return Whitened(rotated.X, C) if data.gaps is None else OwnSamples(data.X, F, C, data.gaps)
 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:
@@ -229,15 +290,25 @@ def _rotated(data: Data, F: np.ndarray) -> Data:
     return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
 
 
-def _rough_entries(data: Data, entries: Entries, alpha, lengths, k: int, prior: Prior, watch: Watch) -> Entries:
+def _rough_entries(
+    filled: Filled, rotated: Data, F: np.ndarray, entries: Entries, alpha, lengths, prior: Prior, watch: Watch
+) -> Entries:
     """Effects with every output on its own, its noise estimated from what they leave."""
-    n, m = data.Y.shape
-    whitened = Whitened(data.X, None if alpha is None else sample_covariance(data.X, alpha))
-    outputs = np.einsum("ij,ij->j", data.Y, data.Y) / n
+    k, (n, m) = F.shape[1], rotated.Y.shape
+    gaps = filled.data.gaps
+    whitened = _whitened(filled, rotated, F, alpha)
+    outputs = np.einsum("ij,ij->j", rotated.Y, rotated.Y) / n
+    A = None if gaps is None else sample_precision(filled.data.X, F, None)
     for step in range(_NOISE_STEPS):
-        E, last = without(data, entries), step == _NOISE_STEPS - 1
-        degrees = np.maximum((n - 1.0) * degrees_left(k, m) - entries.used, 1.0)
-        noise = np.maximum(np.einsum("ij,ij->j", E, E) / degrees, data.variance_floor)
+        last = step == _NOISE_STEPS - 1
+        if gaps is None or A is None:
+            E = without(rotated, entries)
+            squares = np.einsum("ij,ij->j", E, E)
+        else:
+            E = expected_alone(without(filled.data, entries), A, gaps)
+            squares = np.einsum("ij,ij->j", E, A @ E)
+        degrees = np.maximum((filled.counts - k - 1.0) * degrees_left(k, m) - entries.used, 1.0)
+        noise = np.maximum(squares / degrees, rotated.variance_floor)
         omega = np.diag(1.0 / noise)
         entries = fit_entries(whitened, E, omega, entries, lengths, outputs, prior, _ENTRY_TOL, watch, split=last)
     return entries
@@ -265,43 +336,50 @@ def fit_joint(
     falls_back = "fallback" in VARIANTS[method].takes
     fallback = starting_state(problem, rough, "sequential", tol, watch) if falls_back else None
     fit = minimise(problem, start, method, tol=tol, max_iter=max_iter, watch=watch, fallback=fallback, **options)
-    if preparation.prior is None:
-        return JointFit(problem, entries, fit)
+    gaps = preparation.filled.data.gaps
+    if preparation.prior is None and gaps is None:
+        return JointFit(preparation, problem, entries, fit)
     tolerance = tol * problem.scale
     outputs = np.einsum("ij,ij->j", preparation.data.Y, preparation.data.Y) / problem.n
 
-    def at(entries, state, whitened):
-        """The problem of α and Ω at the effects, and J."""
-        problem = preparation.problem(
-            preparation.residual_data(entries), whitened.extra_scatter(entries), lam, alpha_prior, cov_prior
-        )
-        return problem, objective_at(problem, state) + entries.penalty
+    def at(preparation, entries, state, whitened):
+        """The problem of α and Ω at the effects and the expectations, and J."""
+        extra = None if whitened is None else whitened.extra_scatter(entries)
+        problem = preparation.problem(preparation.residual_data(entries), extra, lam, alpha_prior, cov_prior)
+        return problem, objective_at(problem, state) + entries.penalty + preparation.filled.entropy
+
+    def whiten(state):
+        return None if preparation.prior is None else preparation.whitened(state.alpha)
 
     state = fit.state
-    whitened = preparation.whitened(state.alpha)
-    problem, value = at(entries, state, whitened)
+    whitened = whiten(state)
+    preparation = preparation.refilled(entries, state)
+    problem, value = at(preparation, entries, state, whitened)
     objective, converged = [value], False
     while not converged and len(objective) <= max_iter and not watch.stopped:
-        moved = fit_entries(
-            whitened,
-            problem.Y,
-            state.omega,
-            entries,
-            preparation.lengths,
-            outputs,
-            preparation.prior,
-            _ENTRY_TOL,
-            watch,
-        )
-        trial, trial_value = at(moved, state, whitened)
-        if trial_value <= value:
-            entries, problem, value = moved, trial, trial_value
+        if preparation.prior is not None:
+            moved = fit_entries(
+                whitened,
+                problem.Y if gaps is None else without(preparation.filled.data, entries),
+                state.omega,
+                entries,
+                preparation.lengths,
+                outputs,
+                preparation.prior,
+                _ENTRY_TOL,
+                watch,
+            )
+            refilled = preparation.refilled(moved, state)
+            trial, trial_value = at(refilled, moved, state, whitened)
+            if trial_value <= value:
+                entries, preparation, problem, value = moved, refilled, trial, trial_value
         again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
-        there = preparation.whitened(again.state.alpha)
-        trial, trial_value = at(entries, again.state, there)
+        there = whiten(again.state)
+        refilled = preparation.refilled(entries, again.state)
+        trial, trial_value = at(refilled, entries, again.state, there)
         if trial_value <= value:
-            state, problem, value, whitened = again.state, trial, trial_value, there
+            state, preparation, problem, value, whitened = again.state, refilled, trial, trial_value, there
         objective.append(value)
         converged = objective[-2] - value <= tolerance
     state = replace(state, coordinates=None)
-    return JointFit(problem, entries, Fit(state, objective, converged and fit.converged))
+    return JointFit(preparation, problem, entries, Fit(state, objective, converged and fit.converged))

@@ -1,7 +1,9 @@
 """Densities and the graphical lasso."""
 
 from nard.covariance.columns import linear_terms
+from nard.covariance.gaps import Gaps, gaps_of
 from nard.covariance.gaussian import (
+    conditional,
     density_at,
     distances,
     inverse_and_logdet,
@@ -13,9 +15,12 @@ from nard.covariance.gaussian import (
 from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
 
 __all__ = [
+    "Gaps",
     "GraphicalLassoResult",
+    "conditional",
     "density_at",
     "distances",
+    "gaps_of",
     "glasso_objective",
     "graphical_lasso",
     "inverse_and_logdet",

@@ -12,8 +12,10 @@ from scipy.linalg import lapack
 from scipy.special import gammaln
 
 from nard.covariance.allocation import matrices
+from nard.covariance.gaps import Gaps, gaps_of
 
 __all__ = [
+    "conditional",
     "density_at",
     "distances",
     "inverse_and_logdet",
@@ -80,9 +82,14 @@ def distances(
 ) -> tuple[np.ndarray, np.ndarray]:
     """δ = eᵀS⁻¹e and ln|S| of every sample's residual e, S = inflation·Ω⁻¹ + LᵀL; ``loadings`` L are k×m.
 
+    Where values of e are NaN, those of what was measured: eᵀ(S_oo)⁻¹e and ln|S_oo|.
+
     With LΩLᵀ = UDUᵀ and f the inflation, |fΩ⁻¹ + LᵀL| = fᵐ|Ω⁻¹| Π(1 + D/f), and the residual's square in it is
     eᵀΩe/f − Σ (UᵀLΩe)²/(f² + fD).
     """
+    gaps = gaps_of(residuals)
+    if gaps is not None:
+        return _distances_of_observed(residuals, gaps, precision, inflation, loadings)
     m = residuals.shape[1]
     weighted = residuals @ precision
     square = np.einsum("ij,ij->i", weighted, residuals) / inflation
@@ -96,8 +103,51 @@ def distances(
     return square, logdet
 
 
-def density_at(square: np.ndarray, logdet: np.ndarray, m: int, tails: float = np.inf) -> np.ndarray:
+def _distances_of_observed(residuals, gaps: Gaps, precision, inflation, loadings) -> tuple[np.ndarray, np.ndarray]:
+    """As :func:`distances`, of what was measured of every sample.
+
+    With e_m = −Ω_mm⁻¹Ω_mo e_o for what was not, Ωe is V_oo⁻¹e_o where measured and zero elsewhere; loadings likewise.
+    """
+    square, logdet = np.empty(len(residuals)), np.empty(len(residuals))
+    inflation = np.broadcast_to(np.asarray(inflation, dtype=float), len(residuals))
+    whole = ~gaps.missing.any(axis=1)
+    if whole.any():
+        square[whole], logdet[whole] = distances(residuals[whole], precision, inflation[whole], loadings)
+    determinant = log_determinant(precision)
+    for rows, lacking in gaps.by_sample:
+        inverse, of_lacking = inverse_and_logdet(precision[np.ix_(lacking, lacking)])
+        f = inflation[rows]
+        e = np.where(gaps.missing[rows], 0.0, residuals[rows])
+        e[:, lacking] = -(e @ precision[:, lacking]) @ inverse
+        weighted = e @ precision
+        square[rows] = np.einsum("ij,ij->i", weighted, e) / f
+        logdet[rows] = (residuals.shape[1] - len(lacking)) * np.log(f) + of_lacking - determinant
+        if loadings is not None and len(loadings):
+            L = loadings.copy()
+            L[:, lacking] = 0.0
+            L[:, lacking] = -(L @ precision[:, lacking]) @ inverse
+            D, U = np.linalg.eigh(L @ precision @ L.T)
+            along = weighted @ L.T @ U
+            square[rows] -= (along**2 / (f[:, None] ** 2 + np.outer(f, D))).sum(axis=1)
+            logdet[rows] += np.log1p(D / f[:, None]).sum(axis=1)
+    return square, logdet
+
+
+def conditional(residuals: np.ndarray, precision: np.ndarray, gaps: Gaps) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals with the expectations of what is missing given the rest, and the sum of their covariances (m×m)."""
+    found, spread = np.where(gaps.missing, 0.0, residuals), np.zeros_like(precision)
+    for rows, lacking in gaps.by_sample:
+        places = np.ix_(lacking, lacking)
+        inverse = inverse_spd(precision[places])
+        found[np.ix_(rows, lacking)] = -(found[rows] @ precision[:, lacking]) @ inverse
+        spread[places] += len(rows) * inverse
+    return found, spread
+
+
+def density_at(square: np.ndarray, logdet: np.ndarray, m: int | np.ndarray, tails: float = np.inf) -> np.ndarray:
     """ln density of m values at the distance δ = ``square`` under N(0, S), or under a multivariate t of covariance S.
+
+    m may be another for every sample: a part of a multivariate t is one with as many degrees of freedom.
 
     With ν = ``tails`` > 2 degrees of freedom the t is that of the scale matrix S(ν − 2)/ν:
 
@@ -117,4 +167,5 @@ def log_density(
     tails: float = np.inf,
 ) -> np.ndarray:
     """ln density of every sample under :func:`density_at` with S = inflation·Ω⁻¹ + LᵀL."""
-    return density_at(*distances(residuals, precision, inflation, loadings), residuals.shape[1], tails)
+    count = np.count_nonzero(~np.isnan(residuals), axis=1)
+    return density_at(*distances(residuals, precision, inflation, loadings), count, tails)

@@ -78,7 +78,7 @@ def choose(
         return _tuned(features, Y[:, scored], *found, cov_prior, settings, lam, scored, seed, watch)
     some = _some_of(data.Y, scored)
     of_some = settings.of_outputs(some)
-    few = Data(data.X, data.Y[:, some])
+    few = Data(data.X, data.Y[:, some], None if data.gaps is None else data.gaps.of_outputs(some))
     found = _models(few, cov_prior.of_outputs(some), of_some, relevance, hidden, watch)
     everyone = np.arange(len(some))
     chosen = _tuned(features, Y[:, some], *found, cov_prior.of_outputs(some), of_some, lam, everyone, seed, watch)

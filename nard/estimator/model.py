@@ -25,7 +25,7 @@ from nard.estimator.cautions import caution_text
 from nard.estimator.choice import RELEVANCE, choose
 from nard.estimator.findings import FindingsMixin, relevance_table
 from nard.estimator.kernels import make_feature_map
-from nard.estimator.scaling import Scaler
+from nard.estimator.scaling import Scaler, measured_variances
 from nard.estimator.tuning import Settings, fixed_rng
 from nard.inputs import check_same_samples, dependent_columns, is_number, require
 from nard.progress import Watch
@@ -191,6 +191,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
+    _takes_gaps = True
+
     def __init__(
         self,
         method="sequential",
@@ -237,7 +239,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array-like or DataFrame of shape (n_samples, n_features)
             Inputs. Constant columns are allowed; they are pruned.
         Y : array-like, DataFrame or Series of shape (n_samples, n_targets) or (n_samples,)
-            Outputs. Constant columns are an error.
+            Outputs. Constant columns are an error. NaN stands for a value that is missing: every sample tells what
+            was measured of it, as long as whether a value is missing depends on X and on the rest of Y only.
 
         Returns
         -------
@@ -258,11 +261,12 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         seed = _seed(self.random_state)
         features = self._map_inputs(X, seed, fit=True)
         self._scaler = Scaler(features, Y, self.standardize)
-        data = Data(self._scaler.inputs(features), self._scaler.outputs(Y))
+        scaled = self._scaler.outputs(Y)
+        data = Data.of(self._scaler.inputs(features), scaled)
         alpha_prior = make_alpha_prior(self.alpha_prior, Y.shape[1])
-        cov_prior = make_covariance_prior(self.cov_prior, data.Y.var(axis=0), self._scaler.y_scale)
+        cov_prior = make_covariance_prior(self.cov_prior, measured_variances(scaled), self._scaler.y_scale)
         self._warn_of_degenerate_prior(features, alpha_prior)
-        dependent = dict(dependent_columns(data.Y))
+        dependent = dict(dependent_columns(scaled))
         self.cautions_ = self._copies(dependent)
 
         settings = Settings(alpha_prior, self.cov_prior, self.standardize, self._own_inputs(), self._given_tails())
@@ -278,7 +282,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.lam_, self.lam_path_, self.scores_ = choice.lams[parts], choice.path, choice.scores
             watch.stage(f"NARD: fit at λ = {self.lam_:.3g}")
 
-            def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, Preparation, JointFit]:
+            def fitted(preparation: Preparation, lam: float) -> tuple[Prediction, JointFit]:
                 joint = fit_joint(
                     preparation,
                     lam,
@@ -289,17 +293,16 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
                     watch=watch,
                     **options,
                 )
-                shown = prediction(preparation, data, joint.problem, joint.state, joint.entries)
-                return shown, preparation, joint
+                return prediction(joint.preparation, joint.problem, joint.state, joint.entries), joint
 
             predicts = fitted(choice.models[parts], choice.lams[parts])
             tests = predicts if tested == parts else fitted(choice.models[tested], choice.lams[tested])
             watch.stage("NARD: tests")
             self._keep_model(*predicts, parts, choice.tails)
-            self._keep_findings(data, *tests, tested)
+            self._keep_findings(*tests, tested)
             # Where U predicts clearly better, it takes from the residuals what the effects miss.
             self._keep_network(*(predicts if parts.inputs and parts.hidden == tested.hidden else tests))
-            fit = predicts[2].fit
+            fit = predicts[1].fit
         if not fit.converged:
             reason = "was interrupted" if watch.stopped else f"stopped after max_iter={self.max_iter} outer steps"
             remedy = "fit again to go on to the end" if watch.stopped else "raise max_iter or tol"
@@ -360,14 +363,15 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Mean log density per sample under the predictive density.
 
         It is normal, or a multivariate t with ``tails_`` degrees of freedom, with the prediction for its mean and the
-        covariance V(1 + xᵀΣx) + LᵀL.
+        covariance V(1 + xᵀΣx) + LᵀL. Where outputs are missing it is the density of those that are not; samples
+        without any do not count.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs, as a rule held out from the fit.
         Y : array-like of shape (n_samples, n_targets) or (n_samples,)
-            Outputs.
+            Outputs, NaN where missing.
 
         Returns
         -------
@@ -389,12 +393,17 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         if isinstance(Y, pd.DataFrame) and list(map(str, Y.columns)) != self.target_labels_:
             raise ValueError("The columns of Y are not those of the fit, in their order: Y[model.target_labels_].")
         features = self._validated_inputs(X)
-        Y = check_array(Y, ensure_2d=False, dtype=float, input_name="Y")
+        Y = check_array(Y, ensure_2d=False, dtype=float, input_name="Y", ensure_all_finite="allow-nan")
         Y = Y[:, None] if Y.ndim == 1 else Y
         if Y.shape != (len(features), len(self.intercept_)):
             raise ValueError(f"Y must have shape {(len(features), len(self.intercept_))}, found {Y.shape}.")
-        density = self._prediction.log_density(self._scaler.inputs(features), self._scaler.outputs(Y))
-        return float(density.mean() - np.log(self._scaler.y_scale).sum())
+        measured = ~np.isnan(Y)
+        some = measured.any(axis=1)
+        if not some.any():
+            raise ValueError("Y has no value: the density of nothing tells nothing.")
+        density = self._prediction.log_density(self._scaler.inputs(features[some]), self._scaler.outputs(Y[some]))
+        units = np.where(measured[some], np.log(self._scaler.y_scale), 0.0).sum(axis=1)
+        return float((density - units).mean())
 
     @property
     def relevance(self):
@@ -516,18 +525,19 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         paper = self.relevance == "inputs" and not isinstance(self.hidden, str) and self.hidden == 0
         return np.inf if paper else None
 
-    def _keep_model(self, shown, preparation, joint, parts, tails):
+    def _keep_model(self, shown, joint, parts, tails):
         """What predicts, in the units of the data."""
-        state, scaler = joint.state, self._scaler
+        state, rough, scaler = joint.state, joint.preparation.rough, self._scaler
         self._prediction = replace(shown, tails=tails)
         self._coefficients = shown.coef.scaled(scaler.x_scale, scaler.y_scale)
-        self.intercept_ = scaler.y_mean - self._coefficients.fitted(scaler.x_mean[None])[0]
+        means = scaler.y_mean + scaler.y_scale * shown.offset
+        self.intercept_ = means - self._coefficients.fitted(scaler.x_mean[None])[0]
         self.relevance_ = parts.name
         self.n_hidden_ = parts.hidden
         self.tails_ = float(tails) if np.isfinite(tails) else None
         self.alpha_ = state.alpha if parts.inputs else np.full(len(scaler.x_scale), np.inf)
         self.active_ = np.isfinite(self.alpha_)
-        self.guarded_ = bool(np.isfinite(preparation.rough.entry_threshold) and preparation.rough.entry_threshold > 0)
+        self.guarded_ = bool(np.isfinite(rough.entry_threshold) and rough.entry_threshold > 0)
         pairs = np.outer(scaler.y_scale, scaler.y_scale)
         self.precision_ = self._prediction.precision / pairs
         self.covariance_ = state.network.covariance * pairs
@@ -536,24 +546,24 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.n_iter_ = joint.fit.n_iter
         self.converged_ = joint.fit.converged
 
-    def _keep_findings(self, data, shown, preparation, joint, parts):
+    def _keep_findings(self, shown, joint, parts):
         """The tests, the hidden inputs that were covariates in them, and what speaks against trusting them."""
-        scaler = self._scaler
-        self.input_test_, self.entry_test_ = association_tests(data, preparation, joint)
+        scaler, preparation = self._scaler, joint.preparation
+        self.input_test_, self.entry_test_ = association_tests(joint)
         # Arrays of this size are changed in place: with tens of thousands of inputs each is more than a gigabyte.
         for part in (self.entry_test_.weight, self.entry_test_.sd):
             part *= scaler.y_scale
             part /= scaler.x_scale[:, None]
-        self.hidden_ = preparation.hidden * np.sqrt(len(data.X))
+        self.hidden_ = preparation.hidden * np.sqrt(len(preparation.hidden))
         self.hidden_loadings_ = shown.loadings * scaler.y_scale
-        found = self._cautions(data, shown, parts, joint)
+        found = self._cautions(shown, parts, joint)
         for caution in found:
             warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
         self.cautions_ += found
 
-    def _keep_network(self, shown, preparation, joint):
+    def _keep_network(self, shown, joint):
         """The tests of edges, in the units of the data."""
-        found = network_test(preparation, joint, shown.loadings)
+        found = network_test(joint, shown.loadings)
         self.edge_test_ = replace(
             found, precision=found.precision / np.outer(self._scaler.y_scale, self._scaler.y_scale)
         )
@@ -568,7 +578,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
         warnings.warn(caution_text(caution), UserWarning, stacklevel=3)
         return [caution]
 
-    def _cautions(self, data, shown, parts, joint) -> list[dict]:
+    def _cautions(self, shown, parts, joint) -> list[dict]:
         """Codes and numbers of what the tests cannot promise; ``findings.caution_text`` has the words."""
         cautions = []
         if not parts.entries and not np.isfinite(joint.state.alpha).any():
@@ -576,7 +586,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
             if called:
                 cautions.append({"code": "marginal tests", "associations": called})
         if not isinstance(self.hidden, str):
-            evident = count_hidden(data.Y - shown.coef.fitted(data.X), fixed_rng())
+            data = joint.preparation.filled.data
+            evident = count_hidden(data.Y - shown.coef.fitted(data.X), fixed_rng(), data.gaps)
             if evident > parts.hidden:
                 cautions.append({"code": "hidden inputs off", "evident": evident, "used": parts.hidden})
         return cautions

@@ -1,17 +1,17 @@
-"""Centring and scaling of X and Y, so that a fit does not depend on their units."""
+"""Centring and scaling of X and Y, so that a fit does not depend on their units; of Y by what was measured."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Scaler"]
+__all__ = ["Scaler", "measured_variances"]
 
 
 class Scaler:
     """Centres X and Y and, if asked to, scales their columns to unit variance. Constant columns stay unscaled."""
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, standardize: bool):
-        self.x_mean, self.y_mean = X.mean(axis=0), Y.mean(axis=0)
+        self.x_mean, self.y_mean = X.mean(axis=0), _measured_means(Y)
         self.x_scale, self.y_scale = np.ones(X.shape[1]), np.ones(Y.shape[1])
         if standardize:
             self.x_scale, self.y_scale = _scales(X), _scales(Y)
@@ -27,8 +27,21 @@ class Scaler:
         return (Y - self.y_mean) / self.y_scale
 
 
+def _measured_means(A: np.ndarray) -> np.ndarray:
+    """Of a column without values, zero."""
+    missing = np.isnan(A)
+    if not missing.any():
+        return A.mean(axis=0)
+    return np.where(missing, 0.0, A).sum(axis=0) / np.maximum(np.count_nonzero(~missing, axis=0), 1)
+
+
+def measured_variances(A: np.ndarray) -> np.ndarray:
+    """Of every column's values that are not NaN, and zero if it has none."""
+    return _measured_means((A - _measured_means(A)) ** 2) if np.isnan(A).any() else A.var(axis=0)
+
+
 def _scales(A: np.ndarray) -> np.ndarray:
-    deviation = A.std(axis=0)
+    deviation = np.sqrt(measured_variances(A))
     # A constant column's computed deviation is rounding error, not zero.
-    constant = deviation <= 1e-12 * np.abs(A).max(axis=0, initial=0.0)
+    constant = deviation <= 1e-12 * np.fmax.reduce(np.abs(A), axis=0, initial=0.0)
     return np.where(constant, 1.0, deviation)

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from nard.algorithms import Data, RoughPass, State, starting_state
+from nard.algorithms import Data, Problem, RoughPass, State, starting_state
 from nard.algorithms.entries import Entries
 from nard.algorithms.evidence import posterior
 from nard.algorithms.joint import Preparation, first_effects, prediction, prepare
@@ -31,7 +31,7 @@ from nard.algorithms.priors import AlphaPrior, make_covariance_prior
 from nard.algorithms.sequential import fit_sequential
 from nard.compiled import each
 from nard.covariance import density_at, log_determinant
-from nard.estimator.scaling import Scaler
+from nard.estimator.scaling import Scaler, measured_variances
 from nard.progress import SILENT, Watch
 
 __all__ = [
@@ -56,6 +56,8 @@ _PATIENCE = 2
 # The path's fits need not be as exact as the final one.
 _PATH_TOL = 1e-3
 _EBIC_GAMMA = 0.5
+# Turns of expectations and fit at every λ.
+_EXPECTATIONS = 2
 # Of the best R², what a model of a higher likelihood may fall short of it.
 _WORSE = 0.005
 # A model that at the first λ falls short by this is not looked at any more: R² changes little along the path.
@@ -105,11 +107,12 @@ class Samples:
 
     def __init__(self, X, Y, train, test, settings: Settings):
         scaler = Scaler(X[train], Y[train], settings.standardize)
-        self.data = Data(scaler.inputs(X[train]), scaler.outputs(Y[train]))
+        self.data = Data.of(scaler.inputs(X[train]), scaler.outputs(Y[train]))
         self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
         self.y_scale = scaler.y_scale
         self.settings = settings
-        self.cov_prior = make_covariance_prior(settings.cov_prior, self.data.Y.var(axis=0), scaler.y_scale)
+        variances = measured_variances(scaler.outputs(Y[train]))
+        self.cov_prior = make_covariance_prior(settings.cov_prior, variances, scaler.y_scale)
         self._first: Entries | None = None
 
     def prepared(self, parts: Parts, watch: Watch) -> Preparation:
@@ -139,23 +142,39 @@ class _Walk:
     def __init__(self, samples: Samples, parts: Parts, watch: Watch):
         self.samples, self.watch = samples, watch
         self.preparation = samples.prepared(parts, watch)
-        self._rest = self.preparation.residual_data(self.preparation.entries)
         self._extra = self.preparation.rough_extra()
         self.state: State | None = None
 
     def advance(self, lam: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fits at the next λ; the held-out samples' distances, log determinants and squared errors.
 
-        Log determinants are those in units of the data.
+        Log determinants are those in units of the data; of what is missing there is no error.
         """
-        samples, prepared = self.samples, self.preparation
-        problem = prepared.problem(self._rest, self._extra, lam, samples.settings.alpha_prior, samples.cov_prior)
-        start = self.state or starting_state(problem, prepared.rough, "sequential", _PATH_TOL)
-        self.state = fit_sequential(problem, start, tol=_PATH_TOL, watch=self.watch).state
-        predicted = prediction(prepared, samples.data, problem, self.state, prepared.entries)
+        samples = self.samples
+        at = lam, samples.settings.alpha_prior, samples.cov_prior
+        self.preparation, problem, self.state = path_step(self.preparation, self._extra, at, self.state, self.watch)
+        predicted = prediction(self.preparation, problem, self.state, self.preparation.entries)
         square, logdet = predicted.distances(samples.X_test, samples.Y_test)
-        logdet = logdet + 2.0 * np.log(samples.y_scale).sum()
-        return square, logdet, (samples.Y_test - predicted.coef.fitted(samples.X_test)) ** 2
+        measured = ~np.isnan(samples.Y_test)
+        logdet = logdet + 2.0 * np.where(measured, np.log(samples.y_scale), 0.0).sum(axis=1)
+        return square, logdet, np.where(measured, predicted.residuals(samples.X_test, samples.Y_test), 0.0) ** 2
+
+
+def path_step(
+    preparation: Preparation, extra, at: tuple, state: State | None, watch: Watch
+) -> tuple[Preparation, Problem, State]:
+    """Fits at the next λ of a path, from the state at its last; ``at`` are λ and the priors.
+
+    Where outputs are missing, their expectations follow.
+    """
+    for _ in range(1 if preparation.filled.data.gaps is None else _EXPECTATIONS):
+        if state is not None:
+            preparation = preparation.refilled(preparation.entries, state)
+        problem = preparation.problem(preparation.rest, extra, *at)
+        start = state or starting_state(problem, preparation.rough, "sequential", _PATH_TOL)
+        state = fit_sequential(problem, start, tol=_PATH_TOL, watch=watch).state
+    assert state is not None
+    return preparation, problem, state
 
 
 def fixed_rng() -> np.random.Generator:
@@ -198,14 +217,14 @@ def cross_validate(
     stop before the first score.
     """
     walks = each(lambda samples: _Walk(samples, parts, watch), folds)
-    m = len(folds[0].y_scale)
-    spread = sum(float((samples.Y_test**2).sum()) for samples in folds)
+    counts = np.concatenate([np.count_nonzero(~np.isnan(samples.Y_test), axis=1) for samples in folds])
+    spread = sum(float(np.nansum(samples.Y_test**2)) for samples in folds)
     rows, best, since_best = [], None, 0
     for lam in lams:
         squares, logdets, errors = zip(*each(partial(_Walk.advance, lam=lam), walks), strict=True)
         if watch.stopped:
             break
-        held_out = np.concatenate(squares), np.concatenate(logdets), m
+        held_out = np.concatenate(squares), np.concatenate(logdets), counts
         every = density_at(*held_out)
         states = [walk.state for walk in walks if walk.state is not None]
         rows.append(
@@ -234,7 +253,7 @@ def cross_validate(
     return Validation(_with_choice(rows, lam), lam, density_at(*held_out, tails), r2, tails)
 
 
-def best_tails(square: np.ndarray, logdet: np.ndarray, m: int) -> float:
+def best_tails(square: np.ndarray, logdet: np.ndarray, m: np.ndarray) -> float:
     """Degrees of freedom of the t of highest held-out density; infinite unless it is clearly better than the normal."""
     normal = density_at(square, logdet, m)
     gained = [density_at(square, logdet, m, nu) - normal for nu in _TAILS]
@@ -268,17 +287,16 @@ def ebic_path(
 ) -> tuple[pd.DataFrame, float]:
     """−2 ln p(Y | α, Ω) + |E|(ln N + 4γ ln m), γ = ½, along the path, smaller is better; |E| counts the edges."""
     rows, state = [], None
-    data = preparation.residual_data(preparation.entries)
     extra = preparation.rough_extra()
     for lam in lams:
-        problem = preparation.problem(data, extra, lam, alpha_prior, cov_prior)
+        preparation, problem, state = path_step(preparation, extra, (lam, alpha_prior, cov_prior), state, watch)
         n, m = problem.n, problem.m
-        start = state or starting_state(problem, preparation.rough, "sequential", _PATH_TOL)
-        state = fit_sequential(problem, start, tol=_PATH_TOL, watch=watch).state
         if watch.stopped:
             break
         post = posterior(problem, state.alpha)
         likelihood = m * post.logdet - n * log_determinant(state.omega) + np.vdot(state.omega, post.scatter)
+        if preparation.filled.spread is not None:
+            likelihood += np.vdot(state.omega, preparation.filled.spread) + preparation.filled.entropy
         n_edges = np.count_nonzero(np.triu(state.omega, 1))
         rows.append(
             {

@@ -16,6 +16,9 @@ what its effects leave, so that they explain what chance put into h_i and nothin
 tests would be too optimistic. F is therefore estimated again for every group of outputs, from the residuals of all
 others.
 
+Where outputs are missing, e has their expectations, so that h_i is zero where y_i is missing: entry (i, j) is tested by
+the samples that have y_i, with F, the mean and x_j of these samples.
+
 Where many weak effects that were not found widen the z of all entries, all are divided by what their quartiles say
 (genomic control).
 
@@ -40,6 +43,8 @@ from nard.algorithms.coefficients import fitted_by
 from nard.algorithms.entries import Entries, Prior
 from nard.algorithms.evidence import Data
 from nard.algorithms.hidden import hidden_inputs
+from nard.algorithms.missing import Filled, observed_covariance
+from nard.covariance import Gaps, inverse_spd
 from nard.selection.significance import EntryTest, InputTest, chunks, collect
 
 __all__ = ["Lead", "associations_under_entries"]
@@ -75,23 +80,27 @@ def leads_of(entries: Entries) -> list[tuple[Lead, int]]:
 
 
 def associations_under_entries(
-    data: Data, rest: Data, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
+    filled: Filled, rest: Data, omega: np.ndarray, entries: Entries, prior: Prior, k: int, left: float
 ) -> tuple[InputTest, EntryTest]:
     """Tests of inputs and entries.
 
-    ``data`` are X and Y as they are; ``rest`` are X and Y − XB̄ in the complement of the k hidden inputs, which
+    ``filled`` has X and Y as they are; ``rest`` are X and Y − XB̄ in the complement of the k hidden inputs, which
     leave the share ``left`` of the degrees there.
     """
-    (n, d), m = data.X.shape, data.Y.shape[1]
-    degrees = np.maximum(n - 1.0 - k - entries.used, 1.0)
+    data, gaps = filled.data, filled.data.gaps
+    d, m = data.X.shape[1], data.Y.shape[1]
+    degrees = np.maximum(filled.counts - 1.0 - k - entries.used, 1.0)
     neighbours = np.count_nonzero(omega, axis=0) - 1
     wider = np.sqrt(degrees / np.maximum(degrees - neighbours, 1.0))
     E = data.Y - fitted_by(data.X, entries.coef())
     parted = np.array_split(np.arange(m), min(m, _GROUPS) if k else 1)
-    groups = [
-        _Group.of(outputs, E, omega, degrees, hidden_inputs(np.delete(E, outputs, axis=1), k), data.variance_floor)
-        for outputs in parted
-    ]
+
+    def group(outputs):
+        others = None if gaps is None or k == 0 else gaps.of_outputs(np.setdiff1d(np.arange(m), outputs))
+        F = hidden_inputs(np.delete(E, outputs, axis=1), k, others)
+        return _Group.of(outputs, E, omega, degrees, F, data.variance_floor, gaps)
+
+    groups = [group(outputs) for outputs in parted]
     leads = leads_of(entries)
     test = collect(_scores(data.X, groups, wider, entries, leads), (d, m), degrees)
     some = slice(None, None, max(1, d * m // _ENOUGH))
@@ -105,24 +114,56 @@ def associations_under_entries(
         fold=prior.fold,
         own=prior.own,
     )
-    return _input_test(rest, omega, entries, test, left), test
+    return _input_test(filled, rest, omega, entries, test, left), test
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Some outputs: F of the others, h in its complement, and the variance of that."""
+    """Some outputs: F of the others, h in its complement, and the variance of that.
+
+    Where some are missing, ``measured`` are their samples (N × outputs, zeros and ones), and ``bases`` orthonormal ones
+    of the mean and F over the samples of each (outputs × N × k + 1, zero in the others).
+    """
 
     outputs: np.ndarray
     hidden: np.ndarray
     H: np.ndarray
     noise: np.ndarray
+    measured: np.ndarray | None = None
+    bases: np.ndarray | None = None
 
     @classmethod
-    def of(cls, outputs, E, omega, degrees, F, floor) -> _Group:
+    def of(cls, outputs, E, omega, degrees, F, floor, gaps: Gaps | None) -> _Group:
         H = E @ (omega[:, outputs] / np.diag(omega)[outputs])
-        H = H - F @ (F.T @ H)
+        measured = bases = None
+        if gaps is None:
+            H = H - F @ (F.T @ H)
+        else:
+            measured = (~gaps.missing[:, outputs]).astype(float)
+            shared = np.column_stack([np.ones(len(F)), F])
+            bases = np.stack([np.linalg.qr(shared * rows[:, None])[0] * rows[:, None] for rows in measured.T])
+            H = H * measured
+            H -= np.einsum("ink,ik->ni", bases, np.einsum("ink,ni->ik", bases, H))
         noise = np.maximum(np.einsum("ij,ij->j", H, H) / degrees[outputs], floor[outputs])
-        return cls(outputs, F, H, noise)
+        return cls(outputs, F, H, noise, measured, bases)
+
+    def scores(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """x_jᵀh_i, and the squared length of what F leaves of x_j, as inputs × outputs."""
+        if self.measured is None or self.bases is None:
+            X = X - self.hidden @ (self.hidden.T @ X)
+            squares = np.einsum("ij,ij->j", X, X)
+            return X.T @ self.H, np.broadcast_to(squares[:, None], (X.shape[1], len(self.outputs)))
+        squares = (X**2).T @ self.measured
+        for i, basis in enumerate(self.bases):
+            squares[:, i] -= ((basis.T @ X) ** 2).sum(axis=0)
+        return X.T @ self.H, squares
+
+    def product(self, at: int, x: np.ndarray, fit: np.ndarray) -> float:
+        """xᵀ of the group's output number ``at`` with a fit, in the complement of F, which has no part in the fit."""
+        if self.measured is None or self.bases is None:
+            return float((x - self.hidden @ (self.hidden.T @ x)) @ fit)
+        basis = self.bases[at]
+        return float((x * self.measured[:, at] - basis @ (basis.T @ x)) @ fit)
 
 
 def _scores(X, groups, wider, entries, leads):
@@ -134,42 +175,48 @@ def _scores(X, groups, wider, entries, leads):
     for where in chunks(X.shape[1]):
         weight, sd = (np.empty((where.stop - where.start, len(wider))) for _ in range(2))
         for group in groups:
-            F, outputs = group.hidden, group.outputs
-            some = X[:, where] - F @ (F.T @ X[:, where])
-            squares = np.einsum("ij,ij->j", some, some)
+            outputs = group.outputs
+            products, squares = group.scores(X[:, where])
             usable = squares > 1e-12 * longest
             safe = np.where(usable, squares, 1.0)
-            weight[:, outputs] = (some.T @ group.H) / safe[:, None]
-            sd[:, outputs] = np.sqrt(group.noise / safe[:, None])
-            for i in outputs:
+            weight[:, outputs] = np.where(usable, products / safe, 0.0)
+            sd[:, outputs] = np.where(usable, np.sqrt(group.noise / safe), np.inf)
+            for column, i in enumerate(outputs):
                 for feature, at in by_target.get(i, ()):
-                    if where.start <= feature < where.stop:
+                    j = feature - where.start
+                    if where.start <= feature < where.stop and usable[j, column]:
                         index, mean = entries.effect(i, at)
-                        j = feature - where.start
-                        # x_j is orthogonal to F already.
-                        weight[j, i] += some[:, j] @ (X[:, index] @ mean) / safe[j]
+                        fit = X[:, index] @ mean
+                        weight[j, i] += group.product(column, X[:, feature], fit) / safe[j, column]
                         sd[j, i] *= wider[i]
-            weight[np.ix_(~usable, outputs)] = 0.0
-            sd[np.ix_(~usable, outputs)] = np.inf
         yield where, weight, sd
 
 
-def _input_test(rest: Data, omega: np.ndarray, entries: Entries, test: EntryTest, left: float) -> InputTest:
+def _input_test(
+    filled: Filled, rest: Data, omega: np.ndarray, entries: Entries, test: EntryTest, left: float
+) -> InputTest:
     """Whether an input drives any output: by all outputs together, or by its surest entry, whichever is clearer.
 
     With w_j = b̄_j + x_jᵀE/s_j, s_jw_jᵀΩw_j is compared with m·F(m, mν); the smallest of its m entries' p-values counts
-    m-fold, and the smaller of the two p-values counts twice.
+    m-fold, and the smaller of the two p-values counts twice. Where outputs are missing, the covariance T of E with its
+    expectations takes V's place, and TΩ of an effect is in what they have of it.
     """
     (n, d), m = rest.X.shape, rest.Y.shape[1]
     squares = np.einsum("ij,ij->j", rest.X, rest.X)
-    nu = float(np.mean(np.maximum((n - 1.0) * left - entries.used, 1.0)))
+    samples = filled.counts - float(len(filled.data.Y) - n)
+    nu = float(np.mean(np.maximum((samples - 1.0) * left - entries.used, 1.0)))
     # V of the samples has ν of its n degrees of freedom left.
-    scaled = omega * (nu / n)
+    precision, known = omega, None
+    if filled.spread is not None:
+        covariance = observed_covariance(filled, omega)
+        precision, known = inverse_spd(covariance), omega @ covariance
+    scaled = precision * (nu / float(np.mean(samples)))
     coef = entries.coef()
     statistic, surest = np.zeros(d), np.ones(d)
     for where in chunks(d):
         safe = np.where(squares[where] > 0, squares[where], 1.0)
-        w = coef[where].toarray() + (rest.X[:, where].T @ rest.Y) / safe[:, None]
+        effects = coef[where].toarray() if known is None else coef[where] @ known
+        w = effects + (rest.X[:, where].T @ rest.Y) / safe[:, None]
         statistic[where] = squares[where] * np.einsum("ij,ij->i", w @ scaled, w)
         surest[where] = test.pvalues(where).min(axis=1)
     together = fisher.sf(statistic / m, m, m * nu)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from nard.algorithms.coefficients import fitted_by
 from nard.algorithms.coordinate import coordinates_at
-from nard.algorithms.evidence import Data
-from nard.algorithms.joint import JointFit, Preparation
+from nard.algorithms.joint import JointFit
+from nard.algorithms.missing import sample_precision
 from nard.selection.associations import associations_under_entries
-from nard.selection.edges import EdgeTest, edge_test
+from nard.selection.edges import EdgeTest, Unseen, edge_test
 from nard.selection.significance import (
     EntryTest,
     InputTest,
@@ -32,15 +33,13 @@ def taken_by_hidden(covariance: np.ndarray, loadings: np.ndarray) -> np.ndarray:
     return loadings.T @ np.linalg.solve(weighted @ loadings.T, loadings)
 
 
-def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> tuple[InputTest, EntryTest]:
-    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise.
-
-    ``data`` are those that were prepared, before any rotation.
-    """
-    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+def association_tests(joint: JointFit) -> tuple[InputTest, EntryTest]:
+    """Tests of inputs and entries: under the entry-wise model where there is one, else under the column-wise."""
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    left = preparation.degrees_left
     if preparation.prior is not None:
         return associations_under_entries(
-            data,
+            preparation.filled,
             preparation.data.leaving(problem.Y),
             state.omega,
             joint.entries,
@@ -50,17 +49,20 @@ def association_tests(data: Data, preparation: Preparation, joint: JointFit) -> 
         )
     coordinates = coordinates_at(problem, state)
     coordinates.renew()
-    inputs = input_test(problem, coordinates, state)
-    return inputs, entry_test(problem, coordinates, inputs.variance_factor / left)
+    inputs = input_test(problem, coordinates, state, preparation.filled)
+    return inputs, entry_test(problem, coordinates, inputs.variance_factor / left, preparation.filled)
 
 
-def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray) -> EdgeTest:
+def network_test(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
     """Tests of the edges in the residuals of U and B; ``loadings`` (k×m) are those of the hidden inputs.
 
     What effects and hidden inputs explain by chance they take from V: only the degrees that they leave count. U takes
     none, as YᵀC⁻¹Y with C = I + XK⁻¹Xᵀ is the scatter of N independent rows, C^(−½)Y, whatever inputs are active.
     """
-    problem, state, left = joint.problem, joint.state, preparation.degrees_left
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    left = preparation.degrees_left
+    if preparation.filled.spread is not None:
+        return _network_test_of_measured(joint, loadings)
     degrees = np.maximum((problem.n - 1.0) * left - joint.entries.used, 1.0)
     if preparation.prior is not None and not np.isfinite(state.alpha).any():
         covariance, residuals = problem.yty / np.sqrt(np.outer(degrees, degrees)), problem.Y
@@ -72,3 +74,27 @@ def network_test(preparation: Preparation, joint: JointFit, loadings: np.ndarray
         residuals = problem.Y - problem.X[:, active] @ mean
         covariance = residual_covariance(problem, coordinates) / left
     return edge_test(covariance + taken_by_hidden(covariance, loadings), float(degrees.mean()), residuals)
+
+
+def _network_test_of_measured(joint: JointFit, loadings: np.ndarray) -> EdgeTest:
+    """As :func:`network_test`, where outputs are missing: residuals AE of samples, with their expectations.
+
+    What hidden inputs and effects leave of the degrees of freedom of each output, they leave of a pair's samples.
+    """
+    problem, state, preparation = joint.problem, joint.state, joint.preparation
+    filled, left = preparation.filled, preparation.degrees_left
+    data = filled.data
+    assert data.gaps is not None
+    assert filled.spread is not None
+    n, samples = len(data.Y), np.asarray(preparation.samples)
+    kept = np.maximum((samples - 1.0) * left - joint.entries.used, 1.0) / samples
+    A = sample_precision(data.X, preparation.hidden, state.alpha)
+    E = data.Y - fitted_by(data.X, joint.entries.coef())
+    residuals = A @ E
+    # Expectations of samples of which hidden inputs took a part.
+    scale = np.sqrt(n / (problem.n * (kept if not np.isfinite(state.alpha).any() else left)))
+    pairs = np.outer(scale, scale) / n
+    covariance = (E.T @ residuals + filled.spread) * pairs + np.diag(problem.data.variance_floor)
+    unseen = Unseen(data.gaps, state.omega, filled.spread).in_units(1.0 / scale)
+    degrees = unseen.together * (1.0 - preparation.n_hidden / n) * np.sqrt(np.outer(kept, kept))
+    return edge_test(covariance + taken_by_hidden(covariance, loadings), degrees, residuals * scale, unseen)

@@ -12,6 +12,10 @@ V is too small by what the active inputs explain by chance. At its optimal α an
 t_j its statistic, of which nothing is expected of an irrelevant one: those parts of the active inputs that are not
 selected are added back to V, until the selection is stable. Without that, up to a third of all data sets without any
 signal gave a finding where m is small. With ν degrees of freedom per output left for V, χ²_m becomes m·F(m, mν).
+
+Where outputs are missing, Y has their expectations there, which vary less (T in place of V, see
+:func:`nard.algorithms.missing.observed_covariance`), and know nothing of what x_j does to their output alone: w_ij and
+its standard deviation are those of the samples that have the output, and so are ν.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from scipy.stats import false_discovery_control
 
 from nard.algorithms.coordinate import Coordinates
 from nard.algorithms.evidence import Problem, State
+from nard.algorithms.missing import Filled, observed_covariance
+from nard.covariance import inverse_spd
 
 # Active inputs with a larger q-value than this count as irrelevant in the estimate of V.
 _SELECTION_LEVEL = 0.05
@@ -208,17 +214,25 @@ def collect(scores, shape, degrees) -> EntryTest:
     return EntryTest(weight, sd, degrees)
 
 
-def input_test(problem: Problem, coordinates: Coordinates, state: State) -> InputTest:
-    """q_jᵀΩq_j/s_j against m·F(m, mν), with what irrelevant inputs took from V added back to it."""
+def input_test(problem: Problem, coordinates: Coordinates, state: State, filled: Filled | None = None) -> InputTest:
+    """q_jᵀΩq_j/s_j against m·F(m, mν), with what irrelevant inputs took from V added back to it.
+
+    ``filled`` has the data before hidden inputs were projected out, if any are missing.
+    """
     s, ratio = coordinates.leave_one_out()
-    n, m = problem.n, problem.m
+    n, m = float(problem.n), problem.m
+    precision, covariance, lacking = state.omega, state.network.covariance, 0.0
+    if filled is not None and filled.spread is not None:
+        covariance = observed_covariance(filled, precision)
+        precision, lacking = inverse_spd(covariance), float(np.mean(lacked(filled)))
+    n -= lacking
     # A hyperprior on V is no evidence against the null: Ω is scaled to the variances of the data.
-    units = np.sqrt(np.diag(state.network.covariance) / np.diag(residual_covariance(problem, coordinates)))
-    omega = state.omega * np.outer(units, units)
+    units = np.sqrt(np.diag(covariance) / np.diag(residual_covariance(problem, coordinates)))
+    omega = precision * np.outer(units, units)
     with np.errstate(invalid="ignore", divide="ignore"):
         raw = np.where(s > 0, coordinates.quadratic(omega) * ratio**2 / s, 0.0)
     excess = np.where(np.isfinite(state.alpha), np.maximum(raw / m - 1.0, 0.0), 0.0)
-    degrees = residual_degrees(problem, coordinates)
+    degrees = max(residual_degrees(problem, coordinates) - lacking, 1.0)
     # The first selection is a strict one, as if all that the inputs explain were chance: from too small a V everything
     # would be selected, and nothing added back.
     factor, selected = n / degrees, np.ones(len(raw), dtype=bool)
@@ -245,10 +259,23 @@ def entry_scores(problem: Problem, coordinates: Coordinates, variance_factor: fl
         yield where, coordinates.Q(where) * scale[where, None], np.outer(sd[where], output_sd)
 
 
-def entry_test(problem: Problem, coordinates: Coordinates, variance_factor: float) -> EntryTest:
+def entry_test(
+    problem: Problem, coordinates: Coordinates, variance_factor: float, filled: Filled | None = None
+) -> EntryTest:
     """All of :func:`entry_scores`, to be tested against Student's t."""
-    scores = entry_scores(problem, coordinates, variance_factor)
-    return collect(scores, (problem.d, problem.m), residual_degrees(problem, coordinates))
+    scores, degrees = entry_scores(problem, coordinates, variance_factor), residual_degrees(problem, coordinates)
+    if filled is None or filled.spread is None:
+        return collect(scores, (problem.d, problem.m), degrees)
+    n, lacking = len(filled.data.Y), lacked(filled)
+    found = collect(scores, (problem.d, problem.m), np.maximum(degrees - lacking, 1.0))
+    for part in (found.weight, found.sd):
+        part *= n / (n - lacking)
+    return found
+
+
+def lacked(filled: Filled) -> np.ndarray:
+    """How many samples lack each output."""
+    return len(filled.data.Y) - np.broadcast_to(filled.counts, filled.data.Y.shape[1])
 
 
 def residual_covariance(problem: Problem, coordinates: Coordinates) -> np.ndarray:

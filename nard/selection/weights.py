@@ -21,6 +21,8 @@ import numpy as np
 from scipy.stats import chi2, rankdata
 from scipy.stats import f as fisher
 
+from nard.covariance import Gaps
+
 __all__ = ["TailWeights", "heavy_tails", "sizes_go_together", "tail_weights"]
 
 _DEGREES = np.geomspace(2.5, 100.0, 30)
@@ -62,23 +64,32 @@ def heavy_tails(distances: np.ndarray, k: float) -> tuple[float, float] | None:
     return None
 
 
-def sizes_go_together(residuals: np.ndarray, theta: np.ndarray) -> bool:
+def sizes_go_together(residuals: np.ndarray, theta: np.ndarray, gaps: Gaps | None = None) -> bool:
     """Whether the absolute values of the whitened residuals Lᵀe, LLᵀ = Θ, correlate clearly, by their ranks.
 
     With a_ni the centred ranks, (Σ_i a_ni)² − Σ_i a_ni² has mean zero over the samples if outputs are independent,
-    whatever their distributions.
+        whatever their distributions. What is missing has the rank in the middle.
     """
-    a = rankdata(np.abs(residuals @ np.linalg.cholesky(theta)), axis=0)
-    a = a / len(a) - a.mean(axis=0) / len(a)
+    sizes = np.abs(residuals @ np.linalg.cholesky(theta))
+    if gaps is None:
+        a = rankdata(sizes, axis=0)
+        a = a / len(a) - a.mean(axis=0) / len(a)
+    else:
+        a = rankdata(np.where(gaps.missing, np.nan, sizes), axis=0, nan_policy="omit")
+        a = np.where(gaps.missing, 0.0, a / (gaps.counts + 1) - 0.5)
     together = a.sum(axis=1) ** 2 - (a**2).sum(axis=1)
     return bool(together.mean() > _TOGETHER * together.std() / np.sqrt(len(together)))
 
 
-def tail_weights(residuals: np.ndarray, theta: np.ndarray, S: np.ndarray) -> TailWeights | None:
+def tail_weights(
+    residuals: np.ndarray, theta: np.ndarray, S: np.ndarray, gaps: Gaps | None = None
+) -> TailWeights | None:
     """For residuals of unit variance and estimates of their precision and covariance; None if they look normal.
 
     k = (Tr ΘS)²/Tr((ΘS)²) makes c·χ²_k/k have the mean and the variance that e_nᵀΘe_n has for normal residuals of
     covariance S, whatever Θ. The second trace is too large by (Tr ΘS)²/N in a sample.
+
+    A sample with ``gaps``, which has expectations there, has the distance of its other residuals: as many fewer terms.
     """
     n, m = residuals.shape
     product = theta @ S
@@ -86,8 +97,10 @@ def tail_weights(residuals: np.ndarray, theta: np.ndarray, S: np.ndarray) -> Tai
     square = np.vdot(product.T, product) - trace**2 / n
     k = float(np.clip(trace**2 / square, 1.0, m)) if square > 0 else float(m)
     distances = np.einsum("ij,ij->i", residuals @ theta, residuals)
+    if gaps is not None:
+        distances = distances * m / np.maximum(np.count_nonzero(~gaps.missing, axis=1), 1)
     found = heavy_tails(distances, k)
-    if found is None or not sizes_go_together(residuals, theta):
+    if found is None or not sizes_go_together(residuals, theta, gaps):
         return None
     nu, c = found
     weights = (nu + k) / (nu + distances / c)

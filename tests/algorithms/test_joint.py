@@ -76,7 +76,7 @@ def test_without_a_column_wise_part_no_input_is_active(alpha_prior):
     preparation, prior = prepared(data, "entries", 0)
     joint = fit_joint(preparation, 0.1, make_alpha_prior(alpha_prior, 12), prior)
     assert np.isinf(joint.state.alpha).all()
-    assert not prediction(preparation, data, joint.problem, joint.state, joint.entries).coef.mean.any()
+    assert not prediction(preparation, joint.problem, joint.state, joint.entries).coef.mean.any()
 
 
 @pytest.mark.parametrize("method", VARIANTS)
@@ -118,7 +118,7 @@ def test_predictive_density_of_all_parts(hidden):
     data = problem_with_factors(3, (80, 15, 20), hidden)
     preparation, prior = prepared(data, "both", hidden)
     joint = fit_joint(preparation, 0.1, make_alpha_prior(("gamma", 1.5, 1e-3), 20), prior)
-    found = prediction(preparation, data, joint.problem, joint.state, joint.entries)
+    found = prediction(preparation, joint.problem, joint.state, joint.entries)
     B = 0.5 * (joint.entries.coef().toarray() + preparation.entries.coef().toarray())
     left = Data(preparation.data.X, preparation.data.Y - preparation.data.X @ B)
     sigma, mean = dense_posterior(replace(joint.problem, data=left), joint.state.alpha)
@@ -146,7 +146,7 @@ def test_loadings_are_the_residuals_covariances_with_the_hidden_inputs():
     preparation, prior = prepared(data, "entries", "auto")
     assert preparation.n_hidden == 2
     joint = fit_joint(preparation, 0.2, AlphaPrior(), prior)
-    found = prediction(preparation, data, joint.problem, joint.state, joint.entries)
+    found = prediction(preparation, joint.problem, joint.state, joint.entries)
     shared = found.loadings.T @ found.loadings
     np.testing.assert_allclose(shared, data.Y.T @ data.Y / n - 0.25 * np.eye(m), atol=0.12)
     # Both together are the outputs' covariance, however they share it; so little noise draws F to single outputs.
