@@ -499,6 +499,11 @@ def test_p_values_are_counted_and_what_is_not_fine_is_marked():
     assert not says(figure, "! 114")
     millions = {which: [10**6] * 20 for which in ("selected", "others")}
     assert says(plot_trust({"edges": millions}, CHECKS, [], title="Trust"), "selected (20 M)")
+    thousands = {which: [10**5] * 20 for which in ("selected", "others")}
+    large = plot_trust({"a": thousands, "b": millions}, CHECKS, [], title="Trust", note=NOTE)
+    assert says(large, "tests (thousands)")
+    assert says(large, "tests (millions)")
+    assert_tidy(large)
     assert says(plot_trust({"edges": pvalues_of(0, 0)}, CHECKS, [], title="Trust"), "there are no tests")
 
 

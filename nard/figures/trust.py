@@ -17,7 +17,7 @@ __all__ = ["draw_trust", "plot_trust"]
 # In inches: a histogram with its labels, a line of text, the columns of the checks.
 HISTOGRAM, BELOW, ABOVE, LINE = 1.7, 0.45, 0.45, 0.17
 COLUMNS = (0.0, 2.0, 4.9)
-_MANY = 100_000  # numbers from here on are given in millions
+_MANY = 100_000  # numbers from here on are given in thousands or millions
 
 
 @house_style()
@@ -127,8 +127,9 @@ def _draw_histogram(ax, counts):
     ax.axhline(even, color="black", linestyle="--", linewidth=0.8, label="even")
     ax.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")
     if even >= _MANY:
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g}")
-        ax.set_ylabel("tests (millions)")
+        unit, name = (1e6, "millions") if even >= 1e6 else (1e3, "thousands")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value / unit:g}")
+        ax.set_ylabel(f"tests ({name})")
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),
