@@ -8,6 +8,10 @@ from scipy.stats import multivariate_normal, multivariate_t
 from nard import NARD
 from nard.baselines import CAPME
 from nard.covariance import log_density
+from nard.data.cleaning import fill_missing
+from nard.data.ledger import Ledger
+from nard.fits.fitting import fitted_model
+from nard.fits.methods import METHODS
 from nard.selection import qvalues
 from nard.simulate import make_regression
 
@@ -121,7 +125,9 @@ def test_too_few_values_are_named():
     data, Y = simulated()
     table = pd.DataFrame(Y, columns=[f"protein {i}" for i in range(12)])
     table.iloc[9:, 3] = np.nan
-    with pytest.raises(ValueError, match="too few values: 'protein 3'; found: .* of 80 samples; expected: at least 10"):
+    with pytest.raises(
+        ValueError, match=r"too few values: 'protein 3'; found: .* of 80 samples; expected: at least 10"
+    ):
         NARD(**FAST).fit(data.X, table)
 
 
@@ -144,12 +150,34 @@ def test_one_output_with_gaps_is_that_of_the_samples_that_have_it():
     pd.testing.assert_frame_equal(gaps.associations(), plain.associations())
 
 
-def test_where_nothing_is_missing_nothing_changes():
-    """A gap filled with the number that was there is no gap: the same numbers, to the last bit."""
+def test_where_nothing_is_missing_nothing_of_it_is_used(monkeypatch):
+    def used(*arguments, **named):
+        raise AssertionError("there are no gaps")
+
+    for place in ("Filled.alone", "Filled.together", "expected", "expected_alone"):
+        monkeypatch.setattr(f"nard.algorithms.missing.{place}", used)
+    monkeypatch.setattr("nard.algorithms.joint.sample_precision", used)
+    monkeypatch.setattr("nard.algorithms.joint.OwnSamples", used)
+    monkeypatch.setattr("nard.selection.edges.conditional", used)
     data, Y = simulated(share=0.0)
-    first, second = NARD(**FAST).fit(data.X, Y), NARD(**FAST).fit(data.X, np.where(np.isnan(Y), 0.0, Y))
-    np.testing.assert_array_equal(first.coef_, second.coef_)
-    assert first._prediction.offset == 0.0
+    model = NARD(**FAST).fit(data.X, Y)
+    assert model._prediction.offset == 0.0
+    assert len(model.edges()) == 66
+
+
+def test_methods_that_take_no_gaps_get_imputed_values(tmp_path):
+    """As the workflow fits them, and `nard fit`."""
+    data, Y = simulated()
+    X, Y = pd.DataFrame(data.X).add_prefix("x"), pd.DataFrame(Y).add_prefix("y")
+    groups = pd.DataFrame({"side": [], "name": [], "genes": []})
+    settings = {"lam": 0.1, "relevance": "entries", "hidden": 0, "fdr": 0.05, "time_budget": None}
+    imputed = fill_missing(Y, "knn", "outputs", Ledger())
+    for method, expected in (("sequential", Y), ("capme", imputed)):
+        assert METHODS[method].takes_gaps == (expected is Y)
+        found = fitted_model(method, settings, 1, X, Y, groups, tmp_path)
+        again = fitted_model(method, settings, 1, X, expected, groups, tmp_path)
+        np.testing.assert_array_equal(found.coef_, again.coef_)
+        assert found.score(X, imputed) > 0.1
 
 
 def test_an_output_that_is_measured_tells_of_one_that_is_not():

@@ -15,8 +15,8 @@ _EXAMPLES = """\
   nard fit cohort.h5mu#rna cohort.h5mu#prot -o out/
   nard fit results/READ/data/X.tsv.gz results/READ/data/Y.tsv.gz -o out/   # what the workflow's fit of READ writes
 
-The numbers are taken as they are, so prepare them first (logarithms, missing values, outliers), or let the workflow do
-it: `nard init`. Samples are matched by name. Features may be in rows or in columns."""
+The numbers are taken as they are, so prepare them first (logarithms, missing inputs, outliers), or let the workflow do
+it: `nard init`. Outputs may have gaps. Samples are matched by name. Features may be in rows or in columns."""
 
 
 def add(commands) -> None:

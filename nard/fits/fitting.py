@@ -8,7 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from nard.baselines.chains import fit_resuming
+from nard.data.cleaning import fill_missing
 from nard.data.groups import own_genes
+from nard.data.ledger import Ledger
 from nard.fits.failures import finite
 from nard.fits.methods import find_method, make_model
 from nard.fits.results import write_fit
@@ -53,8 +55,11 @@ def fitted_model(
 ):
     """A method with the settings of the config's section `fit`, fitted to samples × features.
 
-    A sampler keeps its chain in ``folder`` while it runs, so that a fit that was killed goes on.
+    A sampler keeps its chain in ``folder`` while it runs, so that a fit that was killed goes on. Outputs with gaps are
+    imputed from the nearest neighbours for a method that does not take them.
     """
+    if not find_method(method).takes_gaps:
+        Y = fill_missing(Y, "knn", "outputs", Ledger())
     model = make_model(method, settings, seed, **own_pairs(method, groups))
     with _one_thread():
         model = fit_resuming(model, X, Y, Path(folder, "chain.npz"))

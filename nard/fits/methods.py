@@ -50,6 +50,7 @@ class Method:
     colour: str = MUTED  # in figures that compare methods
     marker: str = "d"
     minimises_j: bool = False  # NARD's J; such a method tests its findings
+    takes_gaps: bool = False  # outputs may hold NaN; for other methods their values are imputed
     arguments: Mapping = field(default_factory=dict)  # of the constructor, which make the class this method
     takes: tuple[str, ...] = ()  # which settings of the config's section `fit`
     # Constructor argument → fitted attribute, for what a fit chooses itself: with these a refit chooses nothing.
@@ -75,6 +76,7 @@ def _nard(variant: str, doubles: Callable[[int, int, int, int], int], colour: st
         colour,
         marker,
         minimises_j=True,
+        takes_gaps=True,
         arguments={"method": variant},
         takes=("lam", "relevance", "hidden"),
         tuned={"lam": "lam_", "relevance": "relevance_", "hidden": "n_hidden_", "tails": "tails_"},
