@@ -107,7 +107,9 @@ class Preparation:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
         cov_prior = _with_spread(cov_prior, self.filled)
         if extra is not None:
-            cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
+            psi = cov_prior.psi.copy()
+            psi[np.diag_indices(len(psi))] += extra
+            cov_prior = replace(cov_prior, psi=psi)
         if self.n_hidden:
             # V = R/(N + ν): what F took from all outputs by chance is not there to be divided by.
             cov_prior = replace(cov_prior, nu=cov_prior.nu - len(data.Y) * (1.0 - self.degrees_left))
