@@ -88,6 +88,19 @@ class Preparation:
         """X and Y − XB̄, as U sees them: where there is no U it has no inputs."""
         return _for_inputs(self.data, entries, self.with_inputs)
 
+    def of_used(self) -> tuple[Preparation, np.ndarray]:
+        """With the inputs that the effects use, and which these are; where there is no U no other is needed again."""
+        used = self.entries.used_inputs
+        data, filled = (replace(each, X=each.X[:, used]) for each in (self.data, self.filled.data))
+        smaller = replace(
+            self,
+            filled=replace(self.filled, data=filled),
+            data=data,
+            lengths=self.lengths[..., used],
+            entries=self.entries.among(used),
+        )
+        return smaller, used
+
     @cached_property
     def rest(self) -> Data:
         """X and Y − XB̄ at the effects as they were prepared."""
@@ -276,7 +289,7 @@ def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries
 def _lengths(data: Data) -> np.ndarray:
     """The inputs' squared lengths, for every output (m×d) where it lacks samples."""
     if data.gaps is None:
-        return np.einsum("ij,ij->j", data.X, data.X)
+        return np.einsum("ij,ij->j", data.X, data.X).astype(float, copy=False)
     return (~data.gaps.missing).T @ data.X**2
 
 
@@ -289,7 +302,10 @@ def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:
     basis = complement(F)
-    return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
+    if basis is None:
+        return data
+    # As a product of X's transpose the result is by columns in memory, without a copy.
+    return Data((data.X.T @ basis.astype(data.X.dtype)).T, basis.T @ data.Y)
 
 
 def _rough_entries(

@@ -193,6 +193,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     _takes_gaps = True
 
+    @property
+    def _keeps_short(self):
+        return self.kernel is None
+
     def __init__(
         self,
         method="sequential",
@@ -494,7 +498,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _validated_inputs(self, X):
         self._check_fitted()
-        return self._map_inputs(validate_data(self, X, dtype=float, reset=False), None)
+        return self._map_inputs(
+            validate_data(self, X, dtype=None if self._takes_short(X) else float, reset=False), None
+        )
 
     def _warn_of_degenerate_prior(self, features, prior):
         if prior.a < 1 and self.cov_prior is None and features.shape[1] >= features.shape[0]:
