@@ -192,7 +192,7 @@ def giant():
     peers = "".join(
         f" At m = 2,000 {peer} takes {smallest[peer]['seconds'] / smallest['seconds']:.0f} times as long "
         f"({smallest[peer]['core_seconds'] / smallest['core_seconds']:.0f} times the cores' time), to an objective "
-        f"that is higher by {smallest[peer]['worse']:.0e} of itself."
+        f"larger by {smallest[peer]['worse']:.0e} of itself."
         for peer in there
     )
     header = ["m", "λ", "edges per variable", "largest component", "sweeps", "converged", "gap per variable"]
@@ -201,8 +201,8 @@ def giant():
         "## Graphical lasso of one giant component, from residuals\n\n"
         "500 samples of variables that each depend on one to three earlier ones; λ is what 16 correlations per "
         "variable exceed. Cold, to a duality gap of 1e-4 per variable; then again at 95 % of λ from that result "
-        "(warm/cold, in parentheses of the time of all cores together, which other work on the machine hardly "
-        f"changes). Times are relative to m = {GIANTS[0]:,}; they grow like m to the power {slopes[0]:.2f} (cores' "
+        "(warm/cold, in parentheses of the time of all cores together). "
+        f"Times are relative to m = {GIANTS[0]:,}; they grow like m to the power {slopes[0]:.2f} (cores' "
         f"time: {slopes[1]:.2f}). "
         f"At m = 5,000 the cold solve takes {at['seconds'] / at['cholesky_seconds']:.1f} times as long as one Cholesky "
         f"factor of that size (cores' time: {at['core_seconds'] / at['cholesky_core_seconds']:.1f} times).{peers}\n\n"

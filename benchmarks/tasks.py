@@ -178,7 +178,7 @@ def lam_of_correlations(Z, per_variable=16):
 
 
 def _clocked(function):
-    """The result, seconds by the clock, and seconds of all cores together: other work does not count there."""
+    """The result, seconds by the clock, and seconds of all cores together, which other work changes less."""
     clock, cores = time.perf_counter(), time.process_time()
     result = function()
     return result, time.perf_counter() - clock, time.process_time() - cores

@@ -66,6 +66,8 @@ def check_missing(data, what: str, gaps: bool = False) -> None:
     """NaN, unless ``gaps`` are allowed, and infinities, with the columns they are in."""
     if not isinstance(data, pd.DataFrame | np.ndarray) or data.ndim != 2 or np.iscomplexobj(data):
         return
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and np.isfinite(data.sum(dtype=float)):
+        return  # without a copy of what may be gigabytes
     table = pd.DataFrame(data)
     try:
         values = table.to_numpy(dtype=float)
@@ -114,7 +116,7 @@ def check_magnitudes(values: np.ndarray, names: list[str], what: str) -> None:
     """Finite numbers whose powers are not, and differences whose powers vanish: most likely a code for missing."""
     if not len(values):
         return
-    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    low, high = np.fmin.reduce(values).astype(float), np.fmax.reduce(values).astype(float)
     largest = np.maximum(high, -low)
     with np.errstate(over="ignore"):
         spread = high - low
@@ -220,6 +222,11 @@ def _missing(Y) -> np.ndarray | None:
     return missing if missing.any() else None
 
 
+# Types of numbers of half the size of others, or less, and how many are worth the trouble.
+_SHORT = (np.int8, np.uint8, np.int16, np.float32)
+_MANY = 5 * 10**7
+
+
 class CheckedDataMixin:
     """Sets ``feature_labels_`` and ``target_labels_`` of an estimator that is fitted when it has ``coef_``."""
 
@@ -227,6 +234,14 @@ class CheckedDataMixin:
     target_labels_: list[str]
     # Whether outputs may hold NaN.
     _takes_gaps = False
+
+    @property
+    def _keeps_short(self) -> bool:
+        """Whether short numbers are worked with as they are."""
+        return False
+
+    def _takes_short(self, X) -> bool:
+        return self._keeps_short and isinstance(X, np.ndarray) and X.dtype in _SHORT and X.size > _MANY
 
     def _validated(self, X, Y):
         """Checked float arrays; remembers names and whether Y was one-dimensional.
@@ -243,8 +258,10 @@ class CheckedDataMixin:
         missing = _missing(Y) if self._takes_gaps else None
         if missing is not None:
             Y = np.where(missing, 0.0, np.asarray(Y, dtype=float))
+        # Many short numbers stay what they are, be they in memory or in a file.
+        kind = None if self._takes_short(X) else float
         X, Y = validate_data(
-            self, X, Y, dtype=float, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
+            self, X, Y, dtype=kind, multi_output=True, y_numeric=True, ensure_min_samples=_FEWEST_SAMPLES
         )
         Y = Y.astype(float)
         if missing is not None:

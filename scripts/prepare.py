@@ -18,7 +18,7 @@ if __name__ == "__main__":
         prepared, account = checked_cohort(snakemake.wildcards.cohort, settings, files, pathways)
         write_tsv(prepared.X.rename_axis("sample"), output.X, index=True)
         write_tsv(prepared.Y.rename_axis("sample"), output.Y, index=True)
-        groups = feature_groups(prepared.X, prepared.Y, settings, pathways, antibodies, prepared.labels)
+        groups = feature_groups(prepared.X, prepared.Y, settings, pathways, antibodies, prepared.labels, prepared.parts)
         write_tsv(groups, output.groups)
         write_tsv(prepared.age, output.age)
         write_json(account, output.summary)

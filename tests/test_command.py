@@ -151,7 +151,7 @@ def test_fit_writes_the_files_of_a_fit(demo):
 
 
 def test_fit_of_entries_and_hidden_inputs(demo, tables, tmp_path, capsys):
-    settings = ["--lam", "0.1", "--relevance", "entries", "--hidden", "2"]
+    settings = ["--lam", "0.1", "--relevance", "entries", "--hidden", "2", "--statistics", "all"]
     fit = json.loads(said(capsys, "fit", *tables, "-o", tmp_path / "out", *settings, "--json").out)
     assert fit["tuned"] == {"lam": 0.1, "relevance": "entries", "hidden": 2, "tails": None}
     assert fit["tested"] == {"relevance": "entries", "hidden": 2}
@@ -161,7 +161,10 @@ def test_fit_of_entries_and_hidden_inputs(demo, tables, tmp_path, capsys):
     assert hidden["target"].tolist() == 2 * outputs
     with np.load(tmp_path / "out" / "model.npz") as model:
         np.testing.assert_allclose(hidden["loading"], model["hidden_loadings"].ravel(), rtol=1e-6)
-    # A protein's own inputs are its genes.
+    # A protein's own inputs are its genes, and every z is kept where that was asked for.
+    with np.load(tmp_path / "out" / "statistics.npz") as kept:
+        assert kept["associations"].shape == (len(kept["features"]), len(outputs))
+    assert not (demo / "fit" / "statistics.npz").exists()
     associations = read_tsv(tmp_path / "out" / "associations.tsv")
     genes = read_tsv(tmp_path / "out" / "nodes.tsv").set_index("id")["genes"].str.split(";")
     own = [row.feature in genes[row.target] for row in associations.itertuples()]
@@ -185,7 +188,7 @@ def test_fit_has_the_defaults_of_the_config():
     fit.add(parser.add_subparsers())
     options = parser.parse_args(["fit", "x", "y", "-o", "z"])
     properties = schema()["properties"]
-    for name in ("lam", "fdr", "relevance", "hidden", "time_budget"):
+    for name in ("lam", "fdr", "statistics", "relevance", "hidden", "time_budget"):
         assert getattr(options, name) == properties["fit"]["properties"][name]["default"]
     assert options.seed == properties["seed"]["default"]
 

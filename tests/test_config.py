@@ -113,7 +113,8 @@ def test_the_least_config_has_every_key():
 
 def test_defaults_are_filled_in_deeply_and_leave_what_is_there():
     found = validated(config(fit={"fdr": 0.1}, preprocessing={"impute": "knn"}, stability={"subsamples": 5}))
-    assert found["fit"] == {"fdr": 0.1, "lam": "cv", "relevance": "auto", "hidden": "auto", "time_budget": 300}
+    rest = {"lam": "cv", "relevance": "auto", "hidden": "auto", "time_budget": 300, "statistics": "listed"}
+    assert found["fit"] == {"fdr": 0.1, **rest}
     assert found["preprocessing"]["impute"] == "knn"
     assert found["preprocessing"]["max_missing"] == 0.2
     assert found["stability"] == {"subsamples": 5, "fraction": 0.8}

@@ -19,11 +19,13 @@ import nard.figures
 from nard.data.antibodies import read_antibodies
 from nard.data.groups import block_groups, coloured, pathway_groups
 from nard.data.pathways import read_pathways
+from nard.export.communities import communities
 from nard.export.layouts import circular_layout
 from nard.figures import (
     house_style,
     plot_associations,
     plot_blocks,
+    plot_communities,
     plot_crosstalk,
     plot_jaccard,
     plot_lam_table,
@@ -36,8 +38,11 @@ from nard.figures import (
     stamp,
 )
 from nard.figures.associations import draw_associations
-from nard.figures.network import FARTHEST, _spread
+from nard.figures.catalogue import CATALOGUE
+from nard.figures.communities import _main_pathway
+from nard.figures.network import FARTHEST, _spread, draw_network
 from nard.files import read_tsv, write_tsv
+from nard.fits.statistics import pvalue_counts
 from nard.palette import pathway_colours
 
 PATHWAYS = ["Apoptosis", "Cell-cycle", "DNA damage response", "EMT", "Hormone signaling (Breast)", "PI3K/AKT", "RTK"]
@@ -122,10 +127,10 @@ def lam_table() -> pd.DataFrame:
     return pd.DataFrame({"lam": lam, "score": -((np.log(lam) + 2.5) ** 2), "standard_error": 0.3})
 
 
-def pvalues_of(count, selected) -> pd.DataFrame:
+def pvalues_of(count, selected) -> dict:
     """p-values of nothing, evenly spread, and of what is selected."""
     values = np.concatenate([np.full(selected, 1e-6), (np.arange(count - selected) + 0.5) / (count - selected)])
-    return pd.DataFrame({"pvalue": values, "selected": np.arange(count) < selected})
+    return pvalue_counts(pd.DataFrame({"pvalue": values, "selected": np.arange(count) < selected}))
 
 
 CHECKS = [
@@ -237,7 +242,25 @@ def bar_heights(figure) -> list[float]:
     return [heights[place] for place in sorted(heights)]
 
 
+def blobs(count=700, sizes=(20, 14, 12, 11, 9, 8, 7, 3, 2), seed=0) -> pd.DataFrame:
+    """All edges among the first nodes, among the next, and so on, with three between the first two and the third."""
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *sizes])
+    pairs = [
+        pair for first, size in zip(starts, sizes, strict=False) for pair in combinations(range(first, first + size), 2)
+    ]
+    pairs += [(1, starts[1] + 1), (2, starts[1] + 2), (3, starts[2])] if len(sizes) > 2 else []
+    ends = {end: [f"P{pair[i]}" for pair in pairs] for i, end in enumerate(("source", "target"))}
+    values = rng.uniform(0.2, 0.7, len(pairs)) * rng.choice([1, -1], len(pairs), p=[0.8, 0.2])
+    return pd.DataFrame({**ends, "partial_correlation": values, "selected": True})
+
+
 FIGURES = {
+    "communities": lambda: plot_communities(nodes(700), blobs(), title="Communities", note=NOTE),
+    "many communities": lambda: plot_communities(
+        nodes(2000), blobs(2000, (40, 30, *range(25, 3, -1), *[5] * 40)), title="Communities", note=NOTE
+    ),
+    "few communities": lambda: plot_communities(nodes(700), blobs(700, (70, 4)), title="Communities", note=NOTE),
     "network": lambda: plot_network(nodes(), edges(nodes(), 120), title="Network", note=NOTE),
     "network without edges": lambda: plot_network(nodes(), edges(nodes(), 0), title="Network", note=NOTE),
     "network of few": lambda: plot_network(nodes(3, PATHWAYS[:2]), edges(nodes(3), 1), title="Network", note=NOTE),
@@ -420,6 +443,49 @@ def test_edges_that_seldom_come_back_have_a_ring_in_their_middle():
         assert not says(draw(table, links.drop(columns="stability"), title="Network"), "ring")
 
 
+def test_communities_are_the_groups_whatever_the_order_of_their_edges():
+    table = blobs()
+    found = communities(table)
+    assert found.value_counts().tolist() == [20, 14, 12, 11, 9, 8, 7, 3, 2]
+    assert found[["P0", "P19", "P20", "P33", "P34"]].tolist() == [0, 0, 1, 1, 2]
+    turned = table.sample(frac=1, random_state=1).rename(columns={"source": "target", "target": "source"})
+    pd.testing.assert_series_equal(communities(turned), found)
+    assert communities(table.head(0)).empty
+
+
+def test_a_network_of_thousands_is_drawn_as_its_communities():
+    fit = {"title": "OV", "simulated": False, "n_samples": 96, "method": "sequential", "fdr": 0.05}
+    many, few = (draw_network(fit, nodes(count), blobs(), max_edges=100) for count in (700, 400))
+    assert says(many, "OV: protein network, its communities")
+    # Pairs are no communities that are drawn.
+    inside = len(blobs()) - 3 - 1
+    found = f"the 8 largest of 9 communities of {inside + 4} edges (q ≤ 0.05) between 86 of 700 proteins: 84 proteins, "
+    assert says(many, f"{found}{inside} edges inside, 2 lines for 3 of the 3 edges between")
+    assert says(many, "20 members, 190 edges; 20 and 60 shown")
+    assert says(few, "strongest 100 of")
+    caption = CATALOGUE["network"].caption_for
+    assert "stand on the circle" in caption({"cohort": "OV"}, 400)
+    assert "stand on the circle" not in caption({"cohort": "OV"}, 700)
+    # Before the fit nobody knows.
+    assert all(
+        part in caption({"cohort": "OV"}) for part in ("stand on the circle", "Communities of the protein network")
+    )
+
+
+def test_the_legend_has_the_pathways_that_are_drawn():
+    table = nodes(700).assign(pathway="other")
+    table.loc[[3, 600], "pathway"] = ["EMT", "RTK"]
+    figure = plot_communities(table, blobs(), title="Communities")
+    assert says(figure, "EMT")
+    assert not says(figure, "RTK")
+
+
+def test_a_community_has_the_colour_of_the_pathway_of_most():
+    assert _main_pathway(pd.Series(["EMT", "EMT", "RTK", "other", "other", "other"])) == "EMT"
+    assert _main_pathway(pd.Series(["EMT", *["other"] * 4])) == "other"
+    assert _main_pathway(pd.Series(["other"])) == "other"
+
+
 def test_p_values_are_counted_and_what_is_not_fine_is_marked():
     figure = trusted(1010, 60)
     bars, [even, *_] = figure.axes[1].patches, figure.axes[1].lines
@@ -431,9 +497,14 @@ def test_p_values_are_counted_and_what_is_not_fine_is_marked():
     assert says(figure, "selected (60)")
     assert says(figure, "! 0.0123, of 0.58 to 0.0123 asked for: within what was tried")
     assert not says(figure, "! 114")
-    untested = plot_trust({"edges": pvalues_of(5, 0).assign(pvalue=np.nan)}, CHECKS, [], title="Trust")
-    assert says(untested, "there are no tests")
-    assert says(plot_trust({"associations": "too many"}, CHECKS, [], title="Trust"), "too many")
+    millions = {which: [10**6] * 20 for which in ("selected", "others")}
+    assert says(plot_trust({"edges": millions}, CHECKS, [], title="Trust"), "selected (20 M)")
+    thousands = {which: [10**5] * 20 for which in ("selected", "others")}
+    large = plot_trust({"a": thousands, "b": millions}, CHECKS, [], title="Trust", note=NOTE)
+    assert says(large, "tests (thousands)")
+    assert says(large, "tests (millions)")
+    assert_tidy(large)
+    assert says(plot_trust({"edges": pvalues_of(0, 0)}, CHECKS, [], title="Trust"), "there are no tests")
 
 
 @pytest.mark.parametrize("max_subsets", [25, 5])
@@ -612,6 +683,8 @@ def test_lam_table_knows_what_the_scores_are():
 
 
 EMPTY = {
+    "communities": lambda: plot_communities(nodes(600), blobs().assign(selected=False), title="Empty"),
+    "no community of three": lambda: plot_communities(nodes(600), blobs().head(1), title="Empty"),
     "network": lambda: plot_network(nodes(0), edges(nodes(2), 0), title="Empty"),
     "associations": lambda: plot_associations(
         associations(nodes(3), 0), nodes(3), gene_pathways(nodes(3)), title="Empty"
@@ -641,6 +714,7 @@ def odd_figures():
     links = edges(table, 10)
     contents = found(ODD[:4], 20)
     yield plot_network(table, links, title=ODD[0], note=ODD[3])
+    yield plot_communities(table, links.assign(selected=True), title=ODD[0], note=ODD[3])
     yield plot_upset(
         contents, groups(contents, ODD), pathway_colours(ODD), title=ODD[0], element_name=ODD[3], note=ODD[3]
     )

@@ -52,9 +52,9 @@ def test_crosstalk_counts_a_protein_in_each_of_its_pathways():
     expected = {
         ("RTK", "RTK"): (1, 1),  # ac
         ("RTK", "EMT"): (2, 3),  # ab and ac, and bc
-        ("RTK", "other"): (0, 1),  # ad
+        ("RTK", "other"): (0, 2),  # ad, and cd, which is not listed
         ("EMT", "EMT"): (1, 1),  # ab
-        ("EMT", "other"): (0, 1),
+        ("EMT", "other"): (0, 2),
         ("other", "other"): (0, 0),
     }
     assert {pair: tuple(row) for pair, row in zip(found.index, found.to_numpy(), strict=True)} == expected

@@ -155,6 +155,9 @@ class _ByInputs:
         mean = root[:, None] * solve_spd(inner, inverse, root[:, None] * problem.xty(active))
         self._Q = problem.xty() - gram[:, active] @ mean
         self._Q[active] = alpha[active, None] * mean
+        if not problem.d:
+            self.scatter = problem.yty  # nothing can move
+            return
         scatter = problem.yty - problem.xty(active).T @ mean
         self.scatter = 0.5 * (scatter + scatter.T)
 

@@ -30,7 +30,7 @@ both. So for every effect the best pair of inputs is looked for as well, and kep
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -130,6 +130,16 @@ class Entries:
         return Entries(self.d, *(_longer(array, more) for array in arrays))
 
     @property
+    def used_inputs(self) -> np.ndarray:
+        """The inputs that have a part in any effect."""
+        return np.unique(self.index[self.on][self.pip[self.on] > 0.0])
+
+    def among(self, inputs: np.ndarray) -> Entries:
+        """The same effects where ``inputs``, which hold all that are used, are the only ones."""
+        index = np.where(self.pip > 0.0, np.searchsorted(inputs, self.index), 0)
+        return replace(self, d=len(inputs), index=index)
+
+    @property
     def penalty(self) -> float:
         """2 Σ KL, what the effects add to J besides their variances."""
         return float(2.0 * self.divergence[self.on].sum())
@@ -213,7 +223,9 @@ class Whitened:
         if n > d:
             self._basis, X = np.linalg.qr(X)
         self.XT = np.ascontiguousarray(X.T)
-        self.squares = np.einsum("ij,ij->i", self.XT, self.XT)[None]
+        if d <= ALL_CANDIDATES:
+            self.XT = self.XT.astype(float, copy=False)
+        self.squares = np.einsum("ij,ij->i", self.XT, self.XT).astype(float, copy=False)[None]
         none = np.zeros(0, dtype=np.int64)
         self.apart = Apart(np.zeros((0, len(X)), dtype=np.bool_), np.zeros((0, len(X))), none, none)
 

@@ -149,17 +149,17 @@ class Problem:
         """N·m, the natural size of J: Tr(ΩR) ≈ N·m at the optimum. Tolerances are relative to it."""
         return float(self.n * self.m)
 
-    @cached_property
-    def _psi(self) -> np.ndarray:
-        return self.cov_prior.psi + self.n * np.diag(self.data.variance_floor)
+    def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""
+        # In place: of thousands of outputs every matrix counts.
+        S = scatter + self.cov_prior.psi
+        S[np.diag_indices(self.m)] += self.n * self.data.variance_floor
+        S /= self.n + self.cov_prior.nu
+        return S, self.penalty if self.cov_prior.nu == 0.0 else self._network_penalty
 
     @cached_property
     def _network_penalty(self) -> np.ndarray:
         return self.penalty * (self.n / (self.n + self.cov_prior.nu))
-
-    def network_problem(self, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """S and L of the graphical lasso that J is in Ω: (R + Ψ)/(N + ν) and N·P/(N + ν)."""
-        return (scatter + self._psi) / (self.n + self.cov_prior.nu), self._network_penalty
 
     def objective(self, logdet: float, scatter: np.ndarray, alpha: np.ndarray, network: GraphicalLassoResult) -> float:
         """J from ln|C| and the scatter R = YᵀC⁻¹Y (or from upper bounds of both)."""
@@ -207,6 +207,8 @@ class ColumnCovariance:
 def posterior(problem: Problem, alpha: np.ndarray, form: str = "auto") -> Posterior:
     """The posterior of W at α; ``form`` is "primal", "dual" or the cheaper of the two."""
     active = np.flatnonzero(np.isfinite(alpha))
+    if not len(active):
+        return Posterior(active, np.zeros((0, problem.m)), np.zeros(0), 0.0, problem.yty)
     root = alpha[active] ** -0.5
     if form == "auto":
         form = "primal" if len(active) <= problem.n else "dual"

@@ -39,6 +39,10 @@ _ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
+# With more outputs than this the turns of B and Ω end when J falls by less than ten times the tolerance: each of them
+# takes a graphical lasso of thousands of variables.
+_MANY_OUTPUTS = 1000
+_COARSER = 10.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,19 @@ class Preparation:
         """X and Y − XB̄, as U sees them: where there is no U it has no inputs."""
         return _for_inputs(self.data, entries, self.with_inputs)
 
+    def of_used(self) -> tuple[Preparation, np.ndarray]:
+        """With the inputs that the effects use, and which these are; where there is no U no other is needed again."""
+        used = self.entries.used_inputs
+        data, filled = (replace(each, X=each.X[:, used]) for each in (self.data, self.filled.data))
+        smaller = replace(
+            self,
+            filled=replace(self.filled, data=filled),
+            data=data,
+            lengths=self.lengths[..., used],
+            entries=self.entries.among(used),
+        )
+        return smaller, used
+
     @cached_property
     def rest(self) -> Data:
         """X and Y − XB̄ at the effects as they were prepared."""
@@ -103,7 +120,9 @@ class Preparation:
         """J at λ of the data without B̄; ``extra`` is c, the variance of the effects' fits."""
         cov_prior = _with_spread(cov_prior, self.filled)
         if extra is not None:
-            cov_prior = replace(cov_prior, psi=cov_prior.psi + np.diag(extra))
+            psi = cov_prior.psi.copy()
+            psi[np.diag_indices(len(psi))] += extra
+            cov_prior = replace(cov_prior, psi=psi)
         if self.n_hidden:
             # V = R/(N + ν): what F took from all outputs by chance is not there to be divided by.
             cov_prior = replace(cov_prior, nu=cov_prior.nu - len(data.Y) * (1.0 - self.degrees_left))
@@ -270,7 +289,7 @@ def first_effects(data: Data, own: np.ndarray, watch: Watch = SILENT) -> Entries
 def _lengths(data: Data) -> np.ndarray:
     """The inputs' squared lengths, for every output (m×d) where it lacks samples."""
     if data.gaps is None:
-        return np.einsum("ij,ij->j", data.X, data.X)
+        return np.einsum("ij,ij->j", data.X, data.X).astype(float, copy=False)
     return (~data.gaps.missing).T @ data.X**2
 
 
@@ -283,7 +302,10 @@ def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | 
 
 def _rotated(data: Data, F: np.ndarray) -> Data:
     basis = complement(F)
-    return data if basis is None else Data(np.asfortranarray(basis.T @ data.X), basis.T @ data.Y)
+    if basis is None:
+        return data
+    # As a product of X's transpose the result is by columns in memory, without a copy.
+    return Data((data.X.T @ basis.astype(data.X.dtype)).T, basis.T @ data.Y)
 
 
 def _rough_entries(
@@ -324,6 +346,8 @@ def fit_joint(
 ) -> JointFit:
     """Turns of α and Ω given B, and of B given both, until J settles; ``options`` are those of :func:`minimise`."""
     rough, entries = preparation.rough, preparation.entries
+    if preparation.prior is not None and preparation.data.Y.shape[1] > _MANY_OUTPUTS:
+        tol *= _COARSER
     data = preparation.residual_data(entries)
     problem = preparation.problem(data, preparation.rough_extra(), lam, alpha_prior, cov_prior)
     start = starting_state(problem, rough, method, tol, watch)

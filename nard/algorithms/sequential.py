@@ -65,7 +65,9 @@ def fit_sequential(
         sweep_inputs(coordinates, network.precision, tolerance, visit, watch, most_used)
         network = update_network(problem, coordinates.scatter, network, tol)
         objective.append(problem.objective(coordinates.logdet, coordinates.scatter, coordinates.alpha, network))
-        converged = objective[-2] - objective[-1] <= tolerance and not watch.stopped
+        # Without inputs Ω alone moves, and has arrived.
+        settled = objective[-2] - objective[-1] <= tolerance or problem.d == 0
+        converged = settled and not watch.stopped
         watch.step(objective[-1], coordinates.alpha, network.precision)
     return Fit(State(coordinates.alpha.copy(), network, coordinates), objective, converged)
 

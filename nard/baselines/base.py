@@ -109,24 +109,30 @@ class Baseline(CheckedDataMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
         )
         return _ranked(table[table["selected"]] if selected_only else table, "weight")
 
-    def edges(self, fdr=0.05) -> pd.DataFrame:
-        """Output – output edges, the selected ones first, by |partial correlation|."""
+    def edges(self, fdr=0.05, most=None) -> pd.DataFrame:
+        """Output – output edges, the selected ones first, by |partial correlation|.
+
+        Of the pairs that are not selected, only the ``most`` largest if that is a number.
+        """
         self._check_fitted()
         found = self._estimated
         rows, columns = np.triu_indices(len(found.omega), 1)
-        names = np.asarray(self.target_labels_, dtype=object)
         scale = np.sqrt(np.diag(found.omega))
-        table = pd.DataFrame(
+        partial = -found.omega[rows, columns] / (scale[rows] * scale[columns])
+        selected = found.omega_selected[rows, columns]
+        kept = np.lexsort((-np.abs(partial), ~selected))[: None if most is None else selected.sum() + most]
+        rows, columns = rows[kept], columns[kept]
+        names = np.asarray(self.target_labels_, dtype=object)
+        return pd.DataFrame(
             {
                 "source": names[rows],
                 "target": names[columns],
                 "precision": found.omega[rows, columns],
-                "partial_correlation": -found.omega[rows, columns] / (scale[rows] * scale[columns]),
+                "partial_correlation": partial[kept],
                 **_untested(None, len(rows)),
-                "selected": found.omega_selected[rows, columns],
+                "selected": selected[kept],
             }
         )
-        return _ranked(table, "partial_correlation")
 
     def relevance(self, fdr=0.05) -> pd.DataFrame:
         """Inputs; those with a selected association are relevant. ``statistic`` is the number of these."""

@@ -35,6 +35,12 @@ def add(commands) -> None:
         "--fdr", type=_rate, default=0.05, help="false discovery rate of each table; default: %(default)s"
     )
     parser.add_argument(
+        "--statistics",
+        choices=["listed", "all"],
+        default="listed",
+        help="all: also the z of every pair, as statistics.npz; default: %(default)s",
+    )
+    parser.add_argument(
         "--relevance",
         choices=["auto", "inputs", "entries", "both"],
         default="auto",
@@ -111,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         "hidden": options.hidden,
         "time_budget": options.time_budget,
     }
-    paths = fit_paths(options.output)
+    paths = fit_paths(options.output, options.statistics)
     try:
         model = fitted_model(options.method, settings, options.seed, X, Y, groups, options.output)
     except FitError as error:

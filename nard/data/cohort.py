@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from nard.data.covariates import person, read_covariates
 from nard.data.expressions import rows_where
 from nard.data.features import choose_features, complementary, one_spelling, spelt, wanted_names
 from nard.data.ledger import Ledger
-from nard.data.names import antibody_key, antibody_name, gene_key, gene_name, nearest
+from nard.data.names import antibody_key, antibody_name, gene_key, gene_name, nearest, split_input
 from nard.data.pathways import Pathways
 from nard.data.samples import match_samples
 from nard.data.sheets import is_date
@@ -25,7 +25,7 @@ from nard.data.words import words
 from nard.errors import DataError
 from nard.inputs import check_magnitudes
 
-__all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_omics"]
+__all__ = ["Prepared", "prepare_aging", "prepare_omics", "read_cohort", "read_omics"]
 
 FEWEST_SAMPLES = 20
 _COMFORTABLE_SAMPLES = 60
@@ -39,8 +39,9 @@ class Prepared:
     """X and Y of one cohort (samples × features), the account of their preparation, and correlations with age.
 
     ``age`` has no rows where there are no ages. ``labels`` maps, for each side, names of features to the spelling of
-    their file, where that is another. ``ages`` are the range of ages of an aging cohort, and whether it was adjusted.
-    ``dependent`` are the outputs that followed from others before missing values and outliers were dealt with.
+    their file, where that is another; ``parts`` are the tables of the inputs if there are several. ``ages`` are the
+    range of ages of an aging cohort, and whether it was adjusted. ``dependent`` are the outputs that followed from
+    others before missing values and outliers were dealt with.
     """
 
     X: pd.DataFrame
@@ -48,6 +49,7 @@ class Prepared:
     ledger: Ledger
     age: pd.DataFrame
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: {"inputs": {}, "outputs": {}})
+    parts: Sequence[str] = ()
     ages: Mapping | None = None
     dependent: Mapping[str, list[str]] = field(default_factory=dict)
 
@@ -70,6 +72,19 @@ def read_omics(
     return X, replace(Y, notes=(*Y.notes, *notes))
 
 
+def read_cohort(files: Mapping[str, str], orientation: str, pathways: Pathways) -> tuple[dict[str, Table], Table]:
+    """The tables of a cohort by the config keys that name its files: those of the inputs by part, and the outputs.
+
+    One table of inputs, under the key ``inputs``, is the part of no name; several have keys such as ``inputs.mrna``.
+    """
+    parts: dict[str, Table] = {}
+    for key, path in files.items():
+        name, _, part = key.partition(".")
+        if name == "inputs":
+            parts[part], Y = read_omics(path, files["outputs"], orientation, pathways, files.get("gene_names"))
+    return parts, Y
+
+
 def _misplaced(X: Table, Y: Table, pathways: Pathways) -> list[dict]:
     """Whether the two tables are the same, or seem to stand in each other's place."""
     if X.values.shape == Y.values.shape and X.values.equals(Y.values):
@@ -87,43 +102,108 @@ def _likeness(table: Table, pathways: Pathways) -> tuple[float, float]:
 
 
 def prepare_omics(
-    tables: tuple[Table, Table],
+    tables: tuple[Table | Mapping[str, Table], Table],
     files: Mapping[str, str],
     pathways: Pathways,
     options: Mapping,
     cancer: str | None = None,
 ) -> Prepared:
-    """X (genes) and Y (proteins) of the samples that have both."""
+    """X (genes) and Y (proteins) of the samples that have both.
+
+    The inputs may be several tables by part; their features are then called by part and gene, ``protein:TP53``, and
+    each table goes through its own choice of features and its own logarithm.
+    """
     ledger = Ledger()
-    asked = {
-        "inputs": (wanted_names(options["genes"], pathways.genes, "genes"), gene_key, gene_name),
-        "outputs": (wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key, antibody_name),
-    }
-    sides, wanted, labels = {}, {}, {}
-    for (side, (names, key, readable)), table in zip(asked.items(), tables, strict=True):
-        ledger.read(side, files[side], table)
-        if side == "inputs" and isinstance(names, list):
-            names = as_named(names, table.values.columns)
-        spelling, wanted[side] = spelt(table, names, key)
-        values = _of_cancer(table, cancer, side, files[side], ledger)
-        merged = complementary(values, spelling, wanted[side], side, ledger)
-        sides[side], old = one_spelling(*merged, side, ledger)
-        labels[side] = {name: readable(spelt_so) for name, spelt_so in old.items() if spelt_so != name}
-    sides["inputs"], sides["outputs"] = match_samples(
-        sides["inputs"], sides["outputs"], options["sample_types"], (files["inputs"], files["outputs"]), ledger
+    X, outputs = tables
+    parts = X if isinstance(X, Mapping) else {"": X}
+    genes = wanted_names(options["genes"], pathways.genes, "genes"), gene_key, gene_name
+    proteins = wanted_names(options["proteins"], pathways.proteins, "proteins"), antibody_key, antibody_name
+    inputs, wanted, labels = _inputs(parts, files, genes, options["sample_types"], cancer, ledger)
+    files = {"inputs": ", ".join(files[_key(part)] for part in parts), **files}
+    ledger.read("outputs", files["outputs"], outputs)
+    values = _of_cancer(outputs, cancer, "outputs", files["outputs"], ledger)
+    values, wanted["outputs"], labels["outputs"] = _spelt(outputs, values, "outputs", proteins, ledger)
+    sides = dict(
+        zip(
+            ("inputs", "outputs"),
+            match_samples(inputs, values, options["sample_types"], (files["inputs"], files["outputs"]), ledger),
+            strict=True,
+        )
     )
     covariates = _covariates(files, options["adjust"], sides, ledger)
-    for side in sides:
-        # A count of the most variable genes is meant on the scale of the fit, so it comes after the logarithm.
-        if not isinstance(wanted[side], int):
-            sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
-        if side == "inputs":
-            sides[side] = logged(sides[side], options["log"], side, files[side], ledger)
-        sides[side] = thin_missing(sides[side], options["max_missing"], side, ledger)
-        if isinstance(wanted[side], int):
-            sides[side] = drop_constant(sides[side], options["outliers"], side, ledger)
-            sides[side] = choose_features(sides[side], wanted[side], side, files[side], ledger)
-    return replace(_finished(sides, covariates, options, files, ledger), labels=labels)
+    of_part = {part: [name for name in inputs if split_input(name, parts)[0] == part] for part in parts}
+    chosen = [
+        _chosen(sides["inputs"][of_part[part]], wanted[part], "inputs", files[_key(part)], options, ledger)
+        for part in parts
+    ]
+    sides["inputs"] = chosen[0] if len(chosen) == 1 else pd.concat(chosen, axis=1)
+    sides["outputs"] = _chosen(sides["outputs"], wanted["outputs"], "outputs", files["outputs"], options, ledger)
+    finished = _finished(sides, covariates, options, files, ledger)
+    return replace(finished, labels=labels, parts=tuple(filter(None, parts)))
+
+
+def _key(part: str) -> str:
+    """The config key that names the table of a part of the inputs."""
+    return f"inputs.{part}" if part else "inputs"
+
+
+def _inputs(parts, files, genes, sample_types, cancer, ledger: Ledger) -> tuple[pd.DataFrame, dict, dict]:
+    """The tables of the inputs side by side, what is wanted of each, and labels; several on the samples of all."""
+    joined: pd.DataFrame | None = None
+    wanted: dict = {}
+    labels: dict[str, str] = {}
+    # Of several tables the account begins with the samples that are in all of them.
+    of_samples = Ledger() if len(parts) > 1 else ledger
+    for part, table in parts.items():
+        file = files[_key(part)]
+        ledger.read("inputs", file, table)
+        values = _of_cancer(table, cancer, "inputs", file, of_samples)
+        values, wanted[part], spelt = _spelt(table, values, "inputs", genes, ledger)
+        if part:
+            values = values.add_prefix(f"{part}:")
+            spelt = {f"{part}:{name}": f"{part}:{label}" for name, label in spelt.items()}
+            if isinstance(wanted[part], Sequence):
+                wanted[part] = [f"{part}:{name}" for name in wanted[part]]
+        labels |= spelt
+        if joined is None:
+            joined = values
+        else:
+            before = ", ".join(files[_key(other)] for other in list(wanted)[:-1])
+            joined = pd.concat(match_samples(joined, values, sample_types, (before, file), of_samples), axis=1)
+    assert joined is not None
+    if len(parts) > 1:
+        counts = [f"{part} {len(table.values)}" for part, table in parts.items()]
+        ledger.note("joined tables", side="inputs", count=len(joined), names=counts)
+        ledger.find("inputs", len(joined), sum(table.values.shape[1] for table in parts.values()))
+    return joined, wanted, {"inputs": labels}
+
+
+def _spelt(table: Table, values: pd.DataFrame, side: str, how: tuple, ledger: Ledger):
+    """The features under one spelling, what is wanted of them, and the labels of those that had another.
+
+    ``values`` are those of the table, of all its samples or of some.
+    """
+    names, key, readable = how
+    if side == "inputs" and isinstance(names, list):
+        names = as_named(names, table.values.columns)
+    spelling, wanted = spelt(table, names, key)
+    merged = complementary(values, spelling, wanted, side, ledger)
+    values, old = one_spelling(*merged, side, ledger)
+    return values, wanted, {name: readable(spelt_so) for name, spelt_so in old.items() if spelt_so != name}
+
+
+def _chosen(values: pd.DataFrame, wanted, side: str, file: str, options: Mapping, ledger: Ledger) -> pd.DataFrame:
+    """The wanted features of a table, on the scale of the fit, without those that lack too many values."""
+    # A count of the most variable genes is meant on the scale of the fit, so it comes after the logarithm.
+    if not isinstance(wanted, int):
+        values = choose_features(values, wanted, side, file, ledger)
+    if side == "inputs":
+        values = logged(values, options["log"], side, file, ledger)
+    values = thin_missing(values, options["max_missing"], side, ledger)
+    if isinstance(wanted, int):
+        values = drop_constant(values, options["outliers"], side, ledger)
+        values = choose_features(values, wanted, side, file, ledger)
+    return values
 
 
 def prepare_aging(table: pd.DataFrame, settings: Mapping, file: str, options: Mapping) -> Prepared:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 __all__ = [
     *("antibody_key", "antibody_name", "barcode", "composed", "gene_key", "gene_name", "is_barcode", "is_identifier"),
-    *("is_list", "nearest", "patient", "sample_type", "unversioned"),
+    *("is_list", "nearest", "patient", "sample_type", "split_input", "unversioned"),
 ]
 
 _BARCODE = re.compile(r"TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}(-\d{2}[A-Z]?(-.*)?)?$")
@@ -101,6 +101,18 @@ def unversioned(name: str) -> str:
     """
     found = _IDENTIFIER.match(name.strip())
     return found[1].upper() if found else name.strip()
+
+
+def split_input(name: str, parts: Collection[str]) -> tuple[str, str]:
+    """The part and the gene of an input that is called by both; of any other input no part, and its name.
+
+    Examples
+    --------
+    >>> split_input("protein:TP53", ("mrna", "protein")), split_input("HLA:A", ())
+    (('protein', 'TP53'), ('', 'HLA:A'))
+    """
+    part, colon, gene = name.partition(":")
+    return (part, gene) if colon and part in parts else ("", name)
 
 
 def patient(name: str) -> str:

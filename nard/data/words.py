@@ -52,6 +52,7 @@ _WORDS = {
     "blank columns": "{count} blank column(s) dropped",
     "unnamed": "{count} feature(s) without a name or symbol dropped",
     "joined": "{count} repeated name(s) joined by the {how}",
+    "joined tables": "{count} samples are in all of the tables of inputs ({names})",
     "symbols": "genes are named by their symbols, without the Entrez numbers of the file",
     "gene names": "{count} features renamed by {file} ({names})",
     "other case": "{count} genes of the pathways are spelt in other case and were renamed ({names})",

@@ -35,7 +35,7 @@ __all__ = ["RELEVANCE", "Choice", "choose"]
 RELEVANCE = {"inputs": (True, False), "entries": (False, True), "both": (True, True)}
 _N_FOLDS = 5
 # "auto" does not try U where rows × inputs × outputs exceed this: every step of it goes through all of them.
-_MOST_PRODUCTS = 2e9
+_MOST_PRODUCTS = 5e8
 # With more outputs than this the choice is made on so many of them.
 _MOST_OUTPUTS = 1000
 _SOME_OUTPUTS = 500

@@ -69,27 +69,35 @@ def association_table(features, targets, test: EntryTest, fdr: float, selected_o
     return table.sort_values("pvalue", kind="stable", ignore_index=True)
 
 
-def edge_table(targets, test: EdgeTest, fdr: float) -> pd.DataFrame:
+def edge_table(targets, test: EdgeTest, fdr: float, most: int | None = None) -> pd.DataFrame:
+    _check_fdr(fdr)
     rows, columns = np.triu_indices(len(targets), 1)
+    degrees = np.broadcast_to(test.degrees, test.z.shape)
+    pvalue = two_sided(test.z[rows, columns], degrees[rows, columns])
+    qvalue = qvalues(pvalue)
+    selected = qvalue <= fdr
+    # q-values rise with p-values, so that the selected come first.
+    kept = np.argsort(pvalue, kind="stable")[: None if most is None else selected.sum() + most]
+    rows, columns = rows[kept], columns[kept]
     names = np.asarray(targets, dtype=object)
     scale = np.sqrt(np.diag(test.precision))
-    partial, z = -test.precision[rows, columns] / (scale[rows] * scale[columns]), test.z[rows, columns]
-    degrees = np.broadcast_to(test.degrees, test.z.shape)[rows, columns]
+    partial = -test.precision[rows, columns] / (scale[rows] * scale[columns])
     # No correlation is beyond ±1; an estimate that is goes there with its standard deviation.
     beyond = np.maximum(np.abs(partial), 1.0)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "source": names[rows],
             "target": names[columns],
             "precision": test.precision[rows, columns],
             "partial_correlation": partial / beyond,
             "sd": test.sd[rows, columns] / beyond,
-            "degrees": degrees,
-            "z": z,
-            "pvalue": two_sided(z, degrees),
+            "degrees": degrees[rows, columns],
+            "z": test.z[rows, columns],
+            "pvalue": pvalue[kept],
+            "qvalue": qvalue[kept],
+            "selected": selected[kept],
         }
     )
-    return _with_decision(table, fdr)
 
 
 class FindingsMixin(CheckedDataMixin):
@@ -134,13 +142,16 @@ class FindingsMixin(CheckedDataMixin):
         self._check_fitted()
         return association_table(self.feature_labels_, self.target_labels_, self.entry_test_, fdr, selected_only)
 
-    def edges(self, fdr: float = 0.05) -> pd.DataFrame:
+    def edges(self, fdr: float = 0.05, most: int | None = None) -> pd.DataFrame:
         """Output – output edges of the residual network with their tests, most significant first.
 
         Parameters
         ----------
         fdr : float, default=0.05
             False discovery rate among the rows with ``selected`` true (Benjamini and Hochberg).
+        most : int, optional
+            Of the pairs that are not selected at most so many, the most significant ones, which is much quicker and
+            smaller where there are millions of pairs. All of them count in the q-values.
 
         Returns
         -------
@@ -159,7 +170,7 @@ class FindingsMixin(CheckedDataMixin):
         ['source', 'target', 'precision', 'partial_correlation', 'sd', 'degrees', 'z', 'pvalue', 'qvalue', 'selected']
         """
         self._check_fitted()
-        return edge_table(self.target_labels_, self.edge_test_, fdr)
+        return edge_table(self.target_labels_, self.edge_test_, fdr, most)
 
     def to_networkx(self, fdr: float = 0.05, associations: bool = False) -> nx.Graph:
         """The selected edges as a graph whose nodes are the outputs.
@@ -189,4 +200,4 @@ class FindingsMixin(CheckedDataMixin):
         """
         self._check_fitted()
         table = self.associations(fdr, selected_only=True) if associations else None
-        return findings_graph(self.target_labels_, self.edges(fdr), table)
+        return findings_graph(self.target_labels_, self.edges(fdr, most=0), table)

@@ -95,7 +95,7 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     relevance : {"auto", "inputs", "entries", "both"}, default="auto"
         Which parts W = U + B has. "inputs": the paper's column-wise U, for inputs that drive many outputs. "entries":
         the entry-wise B, every output a sum of few single effects. "both": U and B. "auto": whichever predicts held-out
-        samples best (5-fold cross-validation); U is not tried where samples × inputs × outputs exceed 2·10⁹. With more
+        samples best (5-fold cross-validation); U is not tried where samples × inputs × outputs exceed 5·10⁸. With more
         than 1,000 outputs the choice, of λ too, is made on 500 of them. Findings are tested under the entry-wise model,
         except for "inputs".
     hidden : int or "auto", default="auto"
@@ -111,7 +111,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     standardize : bool, default=True
         Scale the columns of X and Y to unit variance for the fit. They are always centred.
     tol : float, default=1e-4
-        The fit has converged when an outer step lowers J by less than ``tol`` · N · m.
+        The fit has converged when an outer step lowers J by less than ``tol`` · N · m; ten times that for the turns of
+        entries and network with more than 1,000 outputs.
     max_iter : int, default=500
         Most outer steps.
     random_state : int, numpy.random.RandomState or None, default=None
@@ -191,6 +192,10 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _takes_gaps = True
+
+    @property
+    def _keeps_short(self):
+        return self.kernel is None
 
     def __init__(
         self,
@@ -493,7 +498,9 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _validated_inputs(self, X):
         self._check_fitted()
-        return self._map_inputs(validate_data(self, X, dtype=float, reset=False), None)
+        return self._map_inputs(
+            validate_data(self, X, dtype=None if self._takes_short(X) else float, reset=False), None
+        )
 
     def _warn_of_degenerate_prior(self, features, prior):
         if prior.a < 1 and self.cov_prior is None and features.shape[1] >= features.shape[0]:

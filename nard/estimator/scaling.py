@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+# Columns that are looked at together.
+_CHUNK = 4096
+
 __all__ = ["Scaler", "measured_variances"]
 
 
@@ -11,20 +14,28 @@ class Scaler:
     """Centres X and Y and, if asked to, scales their columns to unit variance. Constant columns stay unscaled."""
 
     def __init__(self, X: np.ndarray, Y: np.ndarray, standardize: bool):
-        self.x_mean, self.y_mean = X.mean(axis=0), _measured_means(Y)
+        self.x_mean, self.y_mean = X.mean(axis=0, dtype=float), _measured_means(Y)
         self.x_scale, self.y_scale = np.ones(X.shape[1]), np.ones(Y.shape[1])
         if standardize:
-            self.x_scale, self.y_scale = _scales(X), _scales(Y)
+            self.x_scale, self.y_scale = np.concatenate([_scales(some) for some in _columns(X)]), _scales(Y)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        # By columns in memory, since single inputs are looked up all the time.
-        scaled = np.empty(X.shape, order="F")
-        np.subtract(X, self.x_mean, out=scaled)
-        scaled /= self.x_scale
+        # By columns in memory, since single inputs are looked up all the time. What came short stays short.
+        short = X.dtype.itemsize < 8
+        scaled = np.empty(X.shape, dtype=np.float32 if short else np.float64, order="F")
+        for at in range(0, X.shape[1], _CHUNK):
+            where = slice(at, at + _CHUNK)
+            scaled[:, where] = (X[:, where] - self.x_mean[where]) / self.x_scale[where]
         return scaled
 
     def outputs(self, Y: np.ndarray) -> np.ndarray:
         return (Y - self.y_mean) / self.y_scale
+
+
+def _columns(A: np.ndarray):
+    """Some columns at a time, as numbers of full length."""
+    for at in range(0, max(A.shape[1], 1), _CHUNK):
+        yield A[:, at : at + _CHUNK].astype(float, copy=False)
 
 
 def _measured_means(A: np.ndarray) -> np.ndarray:

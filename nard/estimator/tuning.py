@@ -17,7 +17,7 @@ telling which samples are unusual.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -64,6 +64,8 @@ _WORSE = 0.005
 _HOPELESS = 0.015
 # Standard errors by which a model must be better than a simpler one, and a t than the normal density.
 _CLEARLY = 2.0
+# Folds with more numbers than this are held in memory one at a time.
+_MANY = 5 * 10**7
 _TAILS = np.geomspace(2.5, 200.0, 40)
 
 
@@ -106,14 +108,30 @@ class Samples:
     """Training and held-out samples of one fold, and what all models that are tried on it share."""
 
     def __init__(self, X, Y, train, test, settings: Settings):
-        scaler = Scaler(X[train], Y[train], settings.standardize)
-        self.data = Data.of(scaler.inputs(X[train]), scaler.outputs(Y[train]))
-        self.X_test, self.Y_test = scaler.inputs(X[test]), scaler.outputs(Y[test])
+        self._X, self._train, self._test = X, train, test
+        self._scaler = scaler = Scaler(X[train], Y[train], settings.standardize)
+        self._Y_train, self.Y_test = scaler.outputs(Y[train]), scaler.outputs(Y[test])
         self.y_scale = scaler.y_scale
         self.settings = settings
-        variances = measured_variances(scaler.outputs(Y[train]))
-        self.cov_prior = make_covariance_prior(settings.cov_prior, variances, scaler.y_scale)
+        self.cov_prior = make_covariance_prior(settings.cov_prior, measured_variances(self._Y_train), scaler.y_scale)
         self._first: Entries | None = None
+
+    @property
+    def is_large(self) -> bool:
+        return self._X.size > _MANY
+
+    @cached_property
+    def data(self) -> Data:
+        return Data.of(self._scaler.inputs(self._X[self._train]), self._Y_train)
+
+    @cached_property
+    def X_test(self) -> np.ndarray:
+        return self._scaler.inputs(self._X[self._test])
+
+    def release(self) -> None:
+        """Forgets the inputs; they are read again when they are asked for."""
+        self.__dict__.pop("data", None)
+        self.__dict__.pop("X_test", None)
 
     def prepared(self, parts: Parts, watch: Watch) -> Preparation:
         if parts.entries and self._first is None:
@@ -141,7 +159,12 @@ class _Walk:
 
     def __init__(self, samples: Samples, parts: Parts, watch: Watch):
         self.samples, self.watch = samples, watch
-        self.preparation = samples.prepared(parts, watch)
+        self.preparation, self.X_test = samples.prepared(parts, watch), samples.X_test
+        if not parts.inputs:
+            self.preparation, used = self.preparation.of_used()
+            self.X_test = self.X_test[:, used]
+        if samples.is_large:
+            samples.release()
         self._extra = self.preparation.rough_extra()
         self.state: State | None = None
 
@@ -154,10 +177,10 @@ class _Walk:
         at = lam, samples.settings.alpha_prior, samples.cov_prior
         self.preparation, problem, self.state = path_step(self.preparation, self._extra, at, self.state, self.watch)
         predicted = prediction(self.preparation, problem, self.state, self.preparation.entries)
-        square, logdet = predicted.distances(samples.X_test, samples.Y_test)
+        square, logdet = predicted.distances(self.X_test, samples.Y_test)
         measured = ~np.isnan(samples.Y_test)
         logdet = logdet + 2.0 * np.where(measured, np.log(samples.y_scale), 0.0).sum(axis=1)
-        return square, logdet, np.where(measured, predicted.residuals(samples.X_test, samples.Y_test), 0.0) ** 2
+        return square, logdet, np.where(measured, predicted.residuals(self.X_test, samples.Y_test), 0.0) ** 2
 
 
 def path_step(
@@ -216,7 +239,9 @@ def cross_validate(
     The path ends at once where R² is below ``least_r2``: predictions hardly depend on λ. None if the fit was asked to
     stop before the first score.
     """
-    walks = each(lambda samples: _Walk(samples, parts, watch), folds)
+    walk = partial(_Walk, parts=parts, watch=watch)
+    # Large ones one after the other: each has copies of its own.
+    walks = [walk(samples) for samples in folds] if folds[0].is_large else each(walk, folds)
     counts = np.concatenate([np.count_nonzero(~np.isnan(samples.Y_test), axis=1) for samples in folds])
     spread = sum(float(np.nansum(samples.Y_test**2)) for samples in folds)
     rows, best, since_best = [], None, 0

@@ -6,6 +6,7 @@ _MODULES = {
     "house_style": "style",
     "plot_associations": "associations",
     "plot_blocks": "blocks",
+    "plot_communities": "communities",
     "plot_crosstalk": "maps",
     "plot_jaccard": "maps",
     "plot_lam_path": "traces",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from nard.export.communities import MOST_NODES
 from nard.figures.words import NAMES, counted, labelled, listed, signed
 from nard.fits.methods import find_method
 
@@ -18,7 +19,8 @@ _STRONGEST = 3
 def network(cohort) -> str:
     _, outputs = NAMES[cohort.summary["kind"]]
     edges = cohort.edges[cohort.edges["selected"]]
-    start = f"Network of {len(cohort.nodes)} {outputs} in {cohort.title} with {counted(len(edges), 'edge')}"
+    what = "Communities of the network" if len(cohort.nodes) > MOST_NODES else "Network"
+    start = f"{what} of {len(cohort.nodes)} {outputs} in {cohort.title} with {counted(len(edges), 'edge')}"
     if not len(edges):
         return f"{start}."
     by_strength = edges.sort_values("partial_correlation", key=abs, ascending=False, kind="stable").head(_STRONGEST)
@@ -58,10 +60,10 @@ def trace(cohort) -> str:
 def trust(cohort) -> str:
     """How the p-values spread: of those of nothing half are above a half."""
     above = []
-    for name, table in (("associations", cohort.associations), ("edges", cohort.edges)):
-        values = table["pvalue"].dropna()
-        if len(values) and (name == "edges" or cohort.fit["associations_listed"] == "all"):
-            above.append(f"{(values > 0.5).mean():.0%} of those of {name}")
+    for name, counts in cohort.fit["pvalues"].items():
+        if counts["tests"]:
+            half = [sum(counts[which][len(counts[which]) // 2 :]) for which in ("selected", "others")]
+            above.append(f"{sum(half) / counts['tests']:.0%} of those of {name}")
     said = f"; above one half are {listed(above)}" if above else ""
     cautions = cohort.fit["cautions"]
     ending = f"{counted(len(cautions), 'caution')} below them" if cautions else "no caution"

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from nard.data.pathways import read_pathways
+from nard.export.communities import MOST_NODES
 from nard.figures import alt_text, words
 from nard.files import read_json, read_tsv
 from nard.fits.methods import minimise_j
@@ -44,6 +45,9 @@ class Figure:
         Config, case → what else the function takes.
     more : callable
         Config → what the function takes besides the inputs, if the config asks for it, as patterns.
+    caption_of_many : str
+        What it shows of a cohort of so many outputs that it is drawn in another way
+        (:data:`nard.export.communities.MOST_NODES`), if it is.
     alt : callable or None
         The text in place of the figure, from the cohort's results, or, of all cohorts together, from ``alt_table``.
     alt_table : str
@@ -60,6 +64,7 @@ class Figure:
     draw: str
     settings: Callable[[Mapping, Case], dict] = lambda config, case: {}
     more: Callable[[Mapping], Mapping[str, str]] = lambda config: {}
+    caption_of_many: str = ""
     alt: Callable | None = None
     alt_table: str = ""
 
@@ -71,6 +76,13 @@ class Figure:
     def named(self, case: Case) -> str:
         """The title of one case; underscores of file names are spaces."""
         return self.title.format(**{key: value.replace("_", " ") for key, value in case.items()})
+
+    def caption_for(self, case: Case, n_outputs: int | None = None) -> str:
+        """The caption of one case, from the number of its cohort's outputs if that is known."""
+        few, many = (text.format(**case) for text in (self.caption, self.caption_of_many))
+        if n_outputs is None and many:
+            return f"{few} Of more than {MOST_NODES}: {many}"
+        return many if many and n_outputs is not None and n_outputs > MOST_NODES else few
 
     def files(self, config: Mapping, case: Case, results: str = "results") -> dict[str, str | list[str]]:
         """The files that one case is drawn from."""
@@ -237,6 +249,12 @@ CATALOGUE: dict[str, Figure] = {
         draw="nard.figures.network.draw_network",
         settings=lambda config, case: {"max_edges": config["figures"]["max_edges"]},
         more=_stability,
+        caption_of_many="Communities of the protein network of {cohort}. A circle is a group of proteins with more "
+        "edges among themselves than with others; its area is their number, its name that of its hub, and its colour "
+        "the first pathway of most, if at least a quarter share one. A line joins communities with edges between them: "
+        "the wider, the more; blue, solid: mostly positive; orange, dashed: mostly negative. Below, the proteins with "
+        "the strongest edges of the largest communities. An edge joins two proteins whose levels stay correlated once "
+        "the genes and all other proteins are accounted for (partial correlation, false discovery rate controlled).",
         alt=alt_text.network,
     ),
     "associations": Figure(
@@ -312,7 +330,7 @@ CATALOGUE: dict[str, Figure] = {
         "at zero where the tests hold, and what else was checked.",
         cases=_tested,
         fits=_reference,
-        inputs={"fit": "{fit}/fit.json", "associations": "{fit}/associations.tsv", "edges": "{fit}/edges.tsv"},
+        inputs={"fit": "{fit}/fit.json"},
         draw="nard.figures.trust.draw_trust",
         alt=alt_text.trust,
     ),

@@ -12,7 +12,9 @@ from matplotlib.path import Path
 from scipy.optimize import isotonic_regression
 
 from nard.data.pathways import OTHER
+from nard.export.communities import MOST_NODES
 from nard.export.layouts import places_of, point_at
+from nard.figures.communities import plot_communities
 from nard.figures.page import axes_at, chips, chips_height, ink, page
 from nard.figures.style import (
     LABEL_SIZE,
@@ -125,9 +127,11 @@ def plot_network(nodes, edges, *, title, max_edges=100, fdr=0.05, note=None, wor
 
 
 def draw_network(fit, nodes, edges, stability=None, *, max_edges):
-    """The network of a fit to genes and proteins."""
-    edges = with_stability(edges, stability, "edges")
+    """The network of a fit to genes and proteins; of thousands its communities."""
     title, note = f"{fit['title']}: protein network", origin([fit], fit["method"])
+    if len(nodes) > MOST_NODES:
+        return plot_communities(nodes, edges, title=f"{title}, its communities", fdr=fit["fdr"], note=note)
+    edges = with_stability(edges, stability, "edges")
     return plot_network(nodes, edges, title=title, max_edges=max_edges, fdr=fit["fdr"], note=note)
 
 

@@ -8,15 +8,16 @@ from nard.data.words import told
 from nard.figures.page import axes_at, page
 from nard.figures.style import MARGIN, STRIP, TEXT_SIZE, WIDTH, house_style, plain, wrap
 from nard.figures.words import origin
+from nard.fits.statistics import BINS
 from nard.fits.trust import FEWEST_DEGREES, MOST_CLIPPED, caution_text, cautions
 from nard.palette import MUTED, NEGATIVE, POSITIVE
 
 __all__ = ["draw_trust", "plot_trust"]
 
-BINS = 20
 # In inches: a histogram with its labels, a line of text, the columns of the checks.
 HISTOGRAM, BELOW, ABOVE, LINE = 1.7, 0.45, 0.45, 0.17
 COLUMNS = (0.0, 2.0, 4.9)
+_MANY = 100_000  # numbers from here on are given in thousands or millions
 
 
 @house_style()
@@ -30,7 +31,7 @@ def plot_trust(tests, checks, warnings, *, title, note=None):
     Parameters
     ----------
     tests : dict
-        Name → table with ``pvalue`` and ``selected``, or the words why there is none.
+        Name → how many p-values of the ``selected`` and of the ``others`` are in each twentieth, the smallest first.
     checks : list of (str, str, str, bool)
         What was looked at, what was found, what would be fine, and whether it is.
     warnings : list of str
@@ -56,23 +57,18 @@ def plot_trust(tests, checks, warnings, *, title, note=None):
     _write(figure, checks, lines, text)
     left, gap = 0.5, 0.6
     width = (WIDTH - left - MARGIN - gap * (len(tests) - 1)) / len(tests)
-    for place, (name, table) in enumerate(tests.items()):
+    for place, (name, counts) in enumerate(tests.items()):
         ax = axes_at(figure, left + place * (width + gap), STRIP + text + BELOW, width, HISTOGRAM)
         ax.set_title(plain(name), size=TEXT_SIZE, weight="bold", pad=14, loc="left")
-        _draw_histogram(ax, table)
+        _draw_histogram(ax, counts)
     return figure
 
 
-def draw_trust(fit, associations, edges):
+def draw_trust(fit):
     """The p-values of a fit of NARD, the checks that ``fit.json`` has, and what the preparation warned of."""
-    listed = fit["associations_listed"] == "all"
-    tests = {
-        "associations": associations if listed else "too many to list them all: no histogram of p-values",
-        "edges": edges,
-    }
     warnings = [*map(caution_text, fit["cautions"]), *map(told, fit["trust"]["advice"])]
     title, note = f"{fit['title']}: how far to trust this", origin([fit], fit["method"])
-    return plot_trust(tests, _checks(fit), warnings, title=title, note=note)
+    return plot_trust(fit["pvalues"], _checks(fit), warnings, title=title, note=note)
 
 
 def _checks(fit) -> list[tuple[str, str, str, bool]]:
@@ -116,21 +112,24 @@ def _write(figure, checks, lines, height):
         down += LINE
 
 
-def _draw_histogram(ax, table):
+def _draw_histogram(ax, counts):
     ax.spines[["top", "right"]].set_visible(False)
-    if isinstance(table, str) or table["pvalue"].notna().sum() == 0:
+    heights = [np.array(counts[which]) for which in ("others", "selected")]
+    numbers = [int(height.sum()) for height in heights]
+    if not sum(numbers):
         ax.axis("off")
-        text = table if isinstance(table, str) else "there are no tests"
-        ax.text(0.5, 0.5, plain(text), ha="center", va="center", transform=ax.transAxes, color=MUTED)
+        ax.text(0.5, 0.5, "there are no tests", ha="center", va="center", transform=ax.transAxes, color=MUTED)
         return
-    selected = table["selected"].astype(bool)
-    values = [table.loc[~selected, "pvalue"].dropna(), table.loc[selected, "pvalue"].dropna()]
-    edges = np.linspace(0, 1, BINS + 1)
-    labels = [f"not selected ({len(values[0])})", f"selected ({len(values[1])})"]
-    ax.hist(values, edges, stacked=True, color=["#A9BCCB", POSITIVE], label=labels, edgecolor="white", linewidth=0.3)
-    even = sum(map(len, values)) / BINS
+    labels = [f"not selected ({_short(numbers[0])})", f"selected ({_short(numbers[1])})"]
+    style = {"stacked": True, "color": ["#A9BCCB", POSITIVE], "edgecolor": "white", "linewidth": 0.3}
+    ax.hist([(BINS[1:] + BINS[:-1]) / 2] * 2, BINS, weights=heights, label=labels, **style)
+    even = sum(numbers) / (len(BINS) - 1)
     ax.axhline(even, color="black", linestyle="--", linewidth=0.8, label="even")
     ax.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")
+    if even >= _MANY:
+        unit, name = (1e6, "millions") if even >= 1e6 else (1e3, "thousands")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value / unit:g}")
+        ax.set_ylabel(f"tests ({name})")
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),
@@ -140,3 +139,7 @@ def _draw_histogram(ax, table):
         handlelength=1.4,
         borderpad=0.2,
     )
+
+
+def _short(number) -> str:
+    return f"{number / 1e6:.3g} M" if number >= _MANY else str(number)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nard.fits.failures import finite
+from nard.fits.listing import listed_edges
 
 __all__ = [
     "ENDS",
@@ -39,6 +40,7 @@ __all__ = [
 # The two ends of a pair, by kind of finding.
 ENDS = {"associations": ("feature", "target"), "edges": ("source", "target")}
 _FOLDS = 5
+_OUTPUTS = 500
 
 
 def association_set(table: pd.DataFrame) -> frozenset[tuple[str, str]]:
@@ -228,9 +230,14 @@ def explained_by(W: np.ndarray, X: np.ndarray, Y: np.ndarray, groups: np.ndarray
     ``groups`` is a boolean array (outputs, groups, inputs). Shares of disjoint groups add up; that of a group without
     inputs is missing, not zero. X and Y are centred.
     """
-    covariance = Y.T @ X / len(Y)
-    shares = np.einsum("ij,igj,ij->ig", W, groups, covariance) / Y.var(axis=0)[:, None]
-    return np.where(groups.any(axis=2), shares, np.nan)
+    shares = np.full(groups.shape[:2], np.nan)
+    # Some outputs at a time: with thousands of both, one array more of outputs × inputs is gigabytes.
+    for first in range(0, len(W), _OUTPUTS):
+        some = slice(first, first + _OUTPUTS)
+        covariance = Y[:, some].T @ X / len(Y)
+        explained = np.einsum("ij,igj,ij->ig", W[some], groups[some], covariance) / Y[:, some].var(axis=0)[:, None]
+        shares[some] = np.where(groups[some].any(axis=2), explained, np.nan)
+    return shares
 
 
 def held_out(make_model: Callable, X: pd.DataFrame, Y: pd.DataFrame, groups: np.ndarray, seed: int):
@@ -280,7 +287,8 @@ def selection_frequency(
     for _ in range(subsamples):
         rows = np.sort(rng.choice(len(X), round(fraction * len(X)), replace=False))
         model = make_model().fit(X.iloc[rows], Y.iloc[rows])
-        found: Iterable = (association_set(model.associations(fdr, selected_only=True)), edge_set(model.edges(fdr)))
+        associations, edges = model.associations(fdr, selected_only=True), listed_edges(model, fdr, Y.shape[1], more=0)
+        found: Iterable = (association_set(associations), edge_set(edges))
         for count, pairs in zip(counts, found, strict=True):
             for pair in pairs:
                 count[pair] = count.get(pair, 0) + 1

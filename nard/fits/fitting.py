@@ -33,9 +33,10 @@ FIT_FILES = {
 }
 
 
-def fit_paths(folder: str | Path) -> dict[str, str]:
-    """Where the files of a fit go in a folder."""
-    return {key: str(Path(folder, name)) for key, name in FIT_FILES.items()}
+def fit_paths(folder: str | Path, statistics: str = "listed") -> dict[str, str]:
+    """Where the files of a fit go in a folder; ``statistics`` is as in the config's section `fit`."""
+    asked = {"statistics": "statistics.npz"} if statistics == "all" else {}
+    return {key: str(Path(folder, name)) for key, name in {**FIT_FILES, **asked}.items()}
 
 
 def own_pairs(method: str, groups: pd.DataFrame) -> dict:

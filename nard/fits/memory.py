@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nard.errors import DataError
-from nard.fits.doubles import nard_entries
+from nard.fits.doubles import nard_by_entries, nard_entries, nard_of_thousands
 from nard.fits.methods import METHODS, find_method
 
 __all__ = [
@@ -35,8 +35,10 @@ _DOUBLE = 8
 _ROW = 500
 # Of the cross-validations.
 _FOLDS = 5
-# The largest data that the entry-wise model is tried on.
-_MOST_PRODUCTS = 2e9
+# With more outputs the choice of the parts and of λ is made on some of them.
+_MOST_OUTPUTS, _SOME_OUTPUTS = 1000, 500
+# The largest data that the column-wise part is tried on, if it is not asked for.
+_MOST_PRODUCTS = 5e8
 
 
 def fit_megabytes(
@@ -66,12 +68,20 @@ def fit_megabytes(
     data = 3 * n * (d + m)
     folds = 0 if tuned else _FOLDS
     entry = find_method(method)
-    fit = entry.doubles(n, d, m, folds)
-    if entry.minimises_j and _with_entries(n, d, m, relevance):
-        fit += nard_entries(n, d, m, folds)
-    # All associations or those that count, and all pairs; by then the fit has left the coefficients and their tests.
-    rows = min(d * m, MOST_ROWS) + m * m // 2
-    tables = 8 * d * m + 8 * m * m + rows * _ROW // _DOUBLE
+    # All associations or those that count, and pairs likewise; by then the fit has left the coefficients and the tests.
+    rows = min(d * m, MOST_ROWS) + min(m * m // 2, MOST_ROWS)
+    tables = 8 * d * m + 8 * m * m
+    if not entry.minimises_j or relevance == "inputs":
+        fit = entry.doubles(n, d, m, folds)
+    else:
+        some = m if m <= _MOST_OUTPUTS else _SOME_OUTPUTS
+        if relevance == "entries" or (relevance == "auto" and min(n, d) * d * some > _MOST_PRODUCTS):
+            fit = nard_by_entries(n, d, some, folds)
+        else:
+            fit = entry.doubles(n, d, some, folds) + nard_entries(n, d, some, folds)
+        if m > some:
+            fit, tables = max(fit, nard_of_thousands(n, d, m)), 3 * d * m + 10 * m * m
+    tables += rows * _ROW // _DOUBLE
     return _BASE + -(-(data + max(fit, tables)) * _DOUBLE // 2**20)
 
 
@@ -82,10 +92,6 @@ def tuned_by(settings: Mapping, method: str) -> bool:
     relevance, hidden = settings.get("relevance", "auto"), settings.get("hidden", "auto")
     # The entry-wise model alone is one model, however many hidden inputs are counted.
     return relevance == "entries" or "auto" not in (relevance, hidden)
-
-
-def _with_entries(n: int, d: int, m: int, relevance: str) -> bool:
-    return min(n, d) * d * m <= _MOST_PRODUCTS if relevance == "auto" else relevance != "inputs"
 
 
 class MemoryLimit(NamedTuple):

@@ -13,8 +13,11 @@ from nard.baselines.base import Baseline, Estimate
 from nard.export.cx2 import cx2_text
 from nard.export.graphs import findings_graph, readable_as_xml
 from nard.files import atomic, read_tsv, write_json, write_npz, write_text, write_tsv
+from nard.fits.arrays import packed
+from nard.fits.listing import edges_listed, listed_edges
 from nard.fits.memory import MOST_ROWS
 from nard.fits.methods import settings_of_tests, tuned_settings
+from nard.fits.statistics import association_pvalues, edge_pvalues, pvalue_counts, write_statistics
 from nard.fits.trust import cautions, trust
 
 __all__ = ["Unfitted", "hidden_table", "node_table", "read_matrix", "write_fit"]
@@ -91,11 +94,11 @@ def write_fit(
 
     ``notes`` and ``advice`` are those of the preparation of its data.
     """
-    edges = model.edges(fdr)
+    edges = listed_edges(model, fdr, len(model.target_labels_))
     edges.insert(2, "interaction", "residual")
     edges["sign"] = _signs(edges["partial_correlation"])
     n_features, n_targets = (int((groups["side"] == side).sum()) for side in ("inputs", "outputs"))
-    everything = n_targets * n_features <= MOST_ROWS
+    everything, which_edges = n_targets * n_features <= MOST_ROWS, edges_listed(len(model.target_labels_))
     associations = model.associations(fdr, selected_only=not everything)
     associations = associations.assign(
         **{name: value for name, value in _OF_ENTRIES.items() if name not in associations},
@@ -126,6 +129,11 @@ def write_fit(
         "trust": facts,
         "diagnostics": diagnostics,
         "associations_listed": "all" if everything else "selected only",
+        "edges_listed": which_edges,
+        "pvalues": {
+            "associations": pvalue_counts(associations, None if everything else association_pvalues(model)),
+            "edges": pvalue_counts(edges, None if which_edges == "all" else edge_pvalues(model)),
+        },
         "found": dict.fromkeys(found) if failed else found,
         "failed": failed,
     }
@@ -140,7 +148,7 @@ def write_fit(
     write_tsv(pd.DataFrame(columns=["lam", "score"]) if path is None else path, paths["lam_path"])
     write_npz(
         paths["model"],
-        **{name: getattr(model, f"{name}_") for name in _ARRAYS if hasattr(model, f"{name}_")},
+        **_arrays(model),
         features=np.array(model.feature_labels_, dtype=str),
         targets=np.array(model.target_labels_, dtype=str),
     )
@@ -148,8 +156,20 @@ def write_fit(
     with atomic(paths["graph"]) as part:
         nx.write_graphml(readable_as_xml(graph), part)
     write_text(cx2_text(graph, f"{about['title']}: {about['method']}"), paths["cx2"])
+    if "statistics" in paths:
+        write_statistics(model, paths["statistics"])
     write_json(summary, paths["fit"])
     return summary
+
+
+def _arrays(model) -> dict[str, np.ndarray]:
+    """One after the other, since a large one may be made when it is asked for."""
+    kept: dict[str, np.ndarray] = {}
+    for name in _ARRAYS:
+        array = getattr(model, f"{name}_", None)
+        if array is not None:
+            kept |= packed(name, array)
+    return kept
 
 
 def placed_graph(nodes, groups, edges, associations) -> nx.Graph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -130,18 +131,21 @@ def explained_by_pathway(held_out: pd.DataFrame, groups: pd.DataFrame, pathways:
 def crosstalk(edges: pd.DataFrame, nodes: pd.DataFrame, pathways: Sequence[str]) -> pd.DataFrame:
     """Edges and possible pairs for every pair of pathways; a protein of two pathways counts in both.
 
-    A pair of proteins counts once in every pair of pathways of which one has the first and the other the second. The
-    pathways come in the given order, others after them. Counts are missing where no pair was tested although there are
-    two proteins: where there is no fit.
+    A pair of proteins counts once in every pair of pathways of which one has the first and the other the second. All
+    pairs of proteins are possible, whether or not the table of edges lists them. The pathways come in the given order,
+    others after them. Counts are missing where no pair was tested although there are two proteins: where there is no
+    fit.
     """
     member = nodes.set_index("id")["pathways"].str.get_dummies(";").astype(bool)
     order = [name for name in pathways if name in member] + [name for name in member if name not in pathways]
-    a, b = (member.reindex(edges[end]) for end in ("source", "target"))
-    selected = edges["selected"].to_numpy(dtype=bool)
+    a, b = (member.reindex(edges.loc[edges["selected"].astype(bool), end]) for end in ("source", "target"))
     rows = []
     for one, other in combinations_with_replacement(order, 2):
         pairs = (a[one].to_numpy() & b[other].to_numpy()) | (a[other].to_numpy() & b[one].to_numpy())
-        rows.append((one, other, int((pairs & selected).sum()), int(pairs.sum())))
+        both = int((member[one] & member[other]).sum())
+        # Without a protein with itself, and each pair of proteins that are in both pathways once.
+        possible = int(member[one].sum()) * int(member[other].sum()) - both - comb(both, 2)
+        rows.append((one, other, int(pairs.sum()), possible))
     table = pd.DataFrame(rows, columns=["pathway_a", "pathway_b", "edges", "possible"])
     if edges.empty and len(nodes) > 1:
         table[["edges", "possible"]] = np.nan

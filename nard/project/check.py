@@ -9,7 +9,7 @@ import pandas as pd
 
 from nard.data.antibodies import read_antibodies
 from nard.data.cleaning import shape_facts
-from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_omics
+from nard.data.cohort import Prepared, prepare_aging, prepare_omics, read_cohort
 from nard.data.copies import copy_facts, dependent_outputs, still_dependent
 from nard.data.pathways import Pathways, read_pathways
 from nard.data.sheets import read_frame
@@ -39,7 +39,7 @@ def prepare_cohort(settings: Mapping, files: Mapping[str, str], pathways: Pathwa
     """X and Y of a cohort from its files, given by the config key that names them."""
     if settings["kind"] == "aging":
         return prepare_aging(read_frame(files["table"]), settings, files["table"], settings["preprocessing"])
-    tables = read_omics(files["inputs"], files["outputs"], settings["orientation"], pathways, files.get("gene_names"))
+    tables = read_cohort(files, settings["orientation"], pathways)
     return prepare_omics(tables, files, pathways, settings["preprocessing"], settings["cancer"])
 
 

@@ -224,7 +224,7 @@ def preparation_settings(config: Mapping, cohort: str) -> dict:
 
 def fit_settings(config: Mapping, method: str) -> dict:
     """Those settings of the section `fit` that a method's fits depend on."""
-    return {key: config["fit"][key] for key in ("fdr", *find_method(method).takes)}
+    return {key: config["fit"][key] for key in ("fdr", "statistics", *find_method(method).takes)}
 
 
 def methods_of(config: Mapping, cohort: str) -> list[str]:
@@ -261,9 +261,14 @@ _FILES = {
 
 
 def cohort_files(settings: Mapping) -> dict[str, str]:
-    """The user's files that hold a cohort's data, by the config key that names them."""
-    keys = _FILES.get((settings["source"], settings["kind"]), ())
-    return {key: settings[key] for key in keys if settings[key]}
+    """The user's files that hold a cohort's data, by the config key that names them: ``inputs``, or ``inputs.mrna``."""
+    found: dict[str, str] = {}
+    for key in _FILES.get((settings["source"], settings["kind"]), ()):
+        if isinstance(settings[key], Mapping):
+            found |= {f"{key}.{part}": path for part, path in settings[key].items()}
+        elif settings[key]:
+            found[key] = settings[key]
+    return found
 
 
 def table_files(config: Mapping, cohort: str) -> dict[str, str]:

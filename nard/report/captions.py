@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from nard.data.pathways import OTHER
@@ -109,18 +110,35 @@ def _predicted(r2: float, inputs: str, outputs: str) -> str:
 def _within_and_between(edges: pd.DataFrame, nodes: pd.DataFrame, group: str) -> list[str]:
     """How many pairs are connected, of those whose ends share a group, and of those that have none in common.
 
-    What belongs to no group is in neither.
+    What belongs to no group is in neither. The table of edges need not list all pairs.
     """
-    member = nodes.set_index("id")["pathways"].str.get_dummies(";").drop(columns=OTHER, errors="ignore")
-    a, b = (member.reindex(edges[end]).to_numpy(dtype=bool) for end in ("source", "target"))
+    member = nodes.set_index("id")["pathways"].str.get_dummies(";").drop(columns=OTHER, errors="ignore").astype(bool)
+    selected = edges[edges["selected"]]
+    a, b = (member.reindex(selected[end]).to_numpy(dtype=bool) for end in ("source", "target"))
     within = (a & b).any(axis=1)
-    between = a.any(axis=1) & b.any(axis=1) & ~within
+    found = int(within.sum()), int((a.any(axis=1) & b.any(axis=1) & ~within).sum())
     told = [
-        f"{edges.loc[rows, 'selected'].mean():.1%} of the pairs {where}"
-        for where, rows in ((f"within a {group}", within), (f"between two {group}s", between))
-        if rows.any()
+        f"{number / possible:.1%} of the pairs {where}"
+        for where, number, possible in zip(
+            (f"within a {group}", f"between two {group}s"), found, _pairs_of(member), strict=True
+        )
+        if possible
     ]
     return [f"Connected are {listed(told)}."] if told else []
+
+
+def _pairs_of(member: pd.DataFrame) -> tuple[int, int]:
+    """How many pairs of nodes share a group, and how many have groups, but none in common.
+
+    Nodes of the same groups are counted together, so that thousands of nodes take no millions of pairs.
+    """
+    some = member.to_numpy()[member.any(axis=1).to_numpy()]
+    if not len(some):
+        return 0, 0
+    groups, sizes = np.unique(some, axis=0, return_counts=True)
+    shared = groups.astype(int) @ groups.T > 0
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    return int(pairs[shared].sum()) // 2, int(pairs[~shared].sum()) // 2
 
 
 def _associations(found: Mapping, inputs: str, outputs: str) -> str:

@@ -176,12 +176,17 @@ def _figures(
             shown = {
                 "name": name,
                 "data": base64.b64encode(pictures[name].read_bytes()).decode("ascii"),
-                "caption": figure.caption.format(**case),
+                "caption": figure.caption_for(case, _outputs_of(case, by_name)),
                 "alt": figure.text(case, by_name, tables),
             }
             part = {"id": f"figure-{_slug(name)}", "title": figure.named(case), "figure": shown}
             parts.setdefault(figure.section, []).append(part)
     return parts
+
+
+def _outputs_of(case: Mapping, cohorts: Mapping[str, CohortResults]) -> int:
+    """How many outputs the cohort of a figure has; of a figure of several cohorts none count."""
+    return len(cohorts[case["cohort"]].nodes) if "cohort" in case else 0
 
 
 def _paragraph(cohort: CohortResults) -> dict:

@@ -44,7 +44,7 @@ CAUTION = {"code": "hidden inputs off", "evident": 3, "used": 1}
 
 
 def tables_of(model, fdr, cautions=()):
-    fit = {"fdr": fdr, "associations_listed": "all", "cautions": list(cautions)}
+    fit = {"fdr": fdr, "associations_listed": "all", "edges_listed": "all", "cautions": list(cautions)}
     arrays = {name: getattr(model, f"{name}_") for name in ("hidden", "hidden_loadings") if hasattr(model, f"{name}_")}
     hidden = hidden_inputs({**arrays, "targets": np.array(model.target_labels_)})
     return FitTables(fit, model.edges(fdr), model.associations(fdr), model.relevance(fdr), hidden)
@@ -119,7 +119,9 @@ def _synthetic(inputs, outputs, chosen, seed):
     associations = pd.DataFrame({**pairs, "weight": weights, "sd": 0.1, "z": weights / 0.1})
     features = pd.DataFrame({"feature": inputs, "qvalue": 0.01})
     return FitTables(
-        {"fdr": 0.05, "associations_listed": "all"}, *(map(_decided, (edges, associations))), features=features
+        {"fdr": 0.05, "associations_listed": "all", "edges_listed": "all"},
+        *(map(_decided, (edges, associations))),
+        features=features,
     )
 
 

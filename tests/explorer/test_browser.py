@@ -114,3 +114,41 @@ def test_it_fits_a_phone(chrome, tmp_path):
         page.assert_silent()
     finally:
         chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_network_of_thousands_opens_at_its_hub_and_goes_on_from_there(chrome, tmp_path):
+    cohorts = large_cohorts(1500, 700)
+    page = opened(chrome, cohorts, tmp_path)
+    edges = cohorts[0].fits["sequential"].edges.query("selected")
+    strength = sum(
+        edges.groupby(end)["partial_correlation"]
+        .apply(lambda values: values.abs().sum())
+        .reindex(cohorts[0].groups["name"], fill_value=0.0)
+        for end in ("source", "target")
+    )
+    hub = strength.idxmax()
+    assert page.text("panel-title") == hub
+    assert page.text("status").startswith(f"Around {hub}: 60 of 700 proteins and ")
+    assert page.count(".node.output") == 60
+    # Its neighbours are there, with the edges among all that is drawn.
+    near = set(edges.query("source == @hub")["target"]) | set(edges.query("target == @hub")["source"])
+    assert set(page.panel_rows("Neighbours")) == near
+    assert all(page.node("output", name) is not None for name in near)
+    assert 0 < page.count(".edge") <= 100
+    elsewhere = next(name for name in strength.index[::-1] if page.node("output", name) is None)
+    page.search(elsewhere)
+    assert page.text("status").startswith(f"Around {elsewhere}: ")
+    assert page.node("output", elsewhere).get_attribute("aria-pressed") == "true"
+    # Letting go leaves the drawing where it is.
+    page.one("#clear").click()
+    assert page.text("panel-title") == "Strongest edges"
+    assert page.text("status").startswith(f"Around {elsewhere}: ")
+    # An input is drawn with what it drives.
+    page.search("GENE0")
+    driven = set(page.panel_rows("Drives"))
+    assert driven
+    assert page.text("status").startswith("Around GENE0: ")
+    assert all(page.node("output", name) is not None for name in driven)
+    page.choose("other", 1)
+    assert page.text("status").startswith("Around GENE0: ")
+    page.assert_silent()

@@ -3,11 +3,12 @@
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
-from networks import CAUTION, HOSTILE, OUTPUTS, large_cohorts, small_cohorts, tables_of
+from networks import CAUTION, HOSTILE, INPUTS, OUTPUTS, large_cohorts, small_cohorts, tables_of
 
 from nard import NARD
 from nard.estimator.cautions import caution_text
@@ -134,6 +135,38 @@ def test_a_table_of_selected_rows_alone_is_complete_up_to_its_rate():
     found = payload([replace(cohort, fits={"sequential": cut})], "sequential")["cohorts"][0]["fits"]["sequential"]
     assert found["edges"]["beyond"] is None
     assert 0.05 < found["associations"]["beyond"] < 0.0500001
+
+
+def test_a_table_of_findings_and_the_surest_others_is_complete_up_to_the_last():
+    [cohort, _] = large_cohorts()
+    fit = cohort.fits["sequential"]
+    listed = fit.edges.head(2600)
+    cut = replace(fit, fit={**fit.fit, "edges_listed": "selected and surest others"}, edges=listed)
+    found = payload([replace(cohort, fits={"sequential": cut})], "sequential")["cohorts"][0]["fits"]["sequential"]
+    assert found["edges"]["beyond"] == listed["qvalue"].iloc[fit.edges["selected"].sum()]
+    few = replace(cut, edges=fit.edges[fit.edges["selected"]])
+    found = payload([replace(cohort, fits={"sequential": few})], "sequential")["cohorts"][0]["fits"]["sequential"]
+    assert found["edges"]["beyond"] == few.edges["qvalue"].max()
+
+
+def test_of_very_many_inputs_only_those_with_a_finding_are_on_the_page(monkeypatch):
+    [cohort, _] = small_cohorts()
+    fit = cohort.fits["sequential"]
+    [lead] = fit.associations.loc[fit.associations["stand_ins"] != "", "stand_ins"].head(1)
+    rows = fit.associations.head(2)
+    few = replace(fit, associations=rows, features=fit.features.assign(qvalue=1.0))
+    cohort = replace(cohort, fits={"sequential": few})
+    [everything] = payload([cohort], "sequential")["cohorts"]
+    monkeypatch.setattr(import_module("nard.report.explorer.payload"), "_MOST_INPUTS", 3)
+    [some] = payload([cohort], "sequential")["cohorts"]
+    names = [node["name"] for node in some["inputs"]]
+    assert set(names) == {*rows["feature"], *lead.split(";")}
+    assert (some["n_inputs"], len(everything["inputs"])) == (len(INPUTS), len(INPUTS))
+    found, before = some["fits"]["sequential"]["associations"], everything["fits"]["sequential"]["associations"]
+    assert [names[rank] for rank in found["a"]] == list(rows["feature"])
+    assert [[names[rank] for rank in ranks] for ranks in found["stand_ins"]] == [lead.split(";"), []]
+    assert {**found, "a": 0, "stand_ins": 0} == {**before, "a": 0, "stand_ins": 0}
+    assert some["fits"]["sequential"]["relevance"] == [1.0] * len(names)
 
 
 def test_a_method_without_tests_lists_what_it_selected():

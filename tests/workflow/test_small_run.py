@@ -53,7 +53,8 @@ def other(tmp_path_factory):
     """Files that the small run does not write: with λ chosen, subsamples, and the table of checks."""
     folder = tmp_path_factory.mktemp("other")
     cohorts = {"AAA": SMALL["cohorts"]["AAA"]}
-    config = SMALL | {"methods": ["sequential"], "fit": {"relevance": "entries"}, "stability": {"subsamples": 2}}
+    config = SMALL | {"methods": ["sequential"], "fit": {"relevance": "entries", "statistics": "all"}}
+    config |= {"stability": {"subsamples": 2}}
     write_config(folder, config | {"cohorts": cohorts})
     run(folder, "check", "results/AAA/sequential/stability.tsv")
     return folder

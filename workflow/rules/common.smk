@@ -205,6 +205,11 @@ def fit_settings_of(wildcards):
     return fit_settings(config, method_entry(wildcards))
 
 
+def statistics_file(config):
+    """One more file of each fit, if the config asks for it."""
+    return {"statistics": "results/{cohort}/{method}/statistics.npz"} if config["fit"]["statistics"] == "all" else {}
+
+
 def table_of(key, wildcards):
     """The user's table of pathways or antibodies that a cohort's preparation takes, if any."""
     return table_files(config, wildcards.cohort).get(key)
@@ -341,7 +346,7 @@ def figure_modules(figure, wildcards):
 
 
 def figure_caption(figure, wildcards):
-    return figure.caption.format(**wildcards)
+    return figure.caption_for(wildcards)
 
 
 def figure_settings(figure, wildcards):

@@ -8,6 +8,7 @@ rule fit:
         groups="results/{cohort}/data/groups.tsv",
         summary="results/{cohort}/data/summary.json",
     output:
+        **statistics_file(config),
         edges="results/{cohort}/{method}/edges.tsv",
         nodes="results/{cohort}/{method}/nodes.tsv",
         associations="results/{cohort}/{method}/associations.tsv",

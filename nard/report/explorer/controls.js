@@ -2,8 +2,9 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
+// centre: the node that a large network is drawn around, and around: the outputs drawn then; null if all are drawn.
 // wish: the user's kind of threshold, where the method allows it; limits: the last one of either kind.
-const state = { cohort: 0, other: null, method: null, wish: "q", limits: { q: null, strength: 0 }, chosen: null, labels: new Map() };
+const state = { cohort: 0, other: null, method: null, wish: "q", limits: { q: null, strength: 0 }, chosen: null, centre: null, around: null, labels: new Map() };
 const network = new Network($("network"), (id) => { state.chosen = id; update(); });
 
 function html(name, properties, ...children) {
@@ -47,6 +48,19 @@ function settle() {
   $("by").value = state.by;
   if (state.chosen && !everybody().some(({ id }) => id === state.chosen)) state.chosen = null;
   setSlider();
+  if (isLarge() && state.chosen === null) begin();
+}
+
+// Too many outputs for one drawing.
+function isLarge() {
+  return new Set(cohorts().flatMap((one) => one.outputs.map((node) => node.name))).size > data.most_nodes;
+}
+
+// A large network is entered at its hub.
+function begin() {
+  const hub = hubOf(findings("edges"), findings("associations"), cohort().outputs);
+  state.chosen = hub === null ? null : `output:${hub}`;
+  state.centre = state.chosen;
 }
 
 function setSlider() {
@@ -87,6 +101,11 @@ function everybody() {
   return [...found.values()];
 }
 
+// Side and name of a node's id.
+function parted(id) {
+  return id === null ? [null, null] : [id.slice(0, id.indexOf(":")), id.slice(id.indexOf(":") + 1)];
+}
+
 // How the file spells the name of an input or output.
 function labelOf(id) {
   return state.labels.get(id);
@@ -112,12 +131,17 @@ function statusWords() {
 // Everything anew from the choices.
 function update() {
   const edges = findings("edges");
-  const shown = edges.slice(0, Number($("most").value));
   const nodes = everybody();
   state.labels = new Map(nodes.map(({ id, node }) => [id, node.label]));
-  const outputs = nodes.filter(({ side }) => side === "output").map(({ node }) => node);
-  const [side, name] = state.chosen ? [state.chosen.split(":", 1)[0], state.chosen.slice(state.chosen.indexOf(":") + 1)] : [null, null];
-  const mine = side === null ? [] : findings("associations").filter((one) => (side === "output" ? one.b : one.a) === name);
+  const everyOutput = nodes.filter(({ side }) => side === "output").map(({ node }) => node);
+  const [side, name] = parted(state.chosen);
+  const associations = findings("associations");
+  const mine = side === null ? [] : associations.filter((one) => (side === "output" ? one.b : one.a) === name);
+  state.centre = state.chosen ?? state.centre;
+  state.around = isLarge() && state.labels.has(state.centre) ? around(...parted(state.centre), edges, associations) : null;
+  const inside = (edge) => state.around === null || (state.around.has(edge.a) && state.around.has(edge.b));
+  const outputs = state.around === null ? everyOutput : onCircle(everyOutput.filter((node) => state.around.has(node.name)));
+  const shown = edges.filter(inside).slice(0, Number($("most").value));
   const drawn = side === "output" ? mine.slice(0, MOST_INPUTS) : mine;
   const wanted = side === "input" ? new Set([name]) : new Set(drawn.map((one) => one.a));
   const degree = new Map(), strength = new Map();
@@ -130,7 +154,7 @@ function update() {
   const near = new Set(side === "input" ? mine.map((one) => one.b)
     : shown.filter((edge) => edge.a === name || edge.b === name).flatMap((edge) => [edge.a, edge.b]));
   network.draw({
-    key: JSON.stringify([state.cohort, state.other, state.method]),
+    key: JSON.stringify([state.cohort, state.other, state.method, ...(state.around ?? [])]),
     outputs,
     byName: new Map(outputs.map((node) => [node.name, node])),
     inputs: nodes.filter((one) => one.side === "input" && wanted.has(one.node.name)).map(({ node }) => node),
@@ -143,12 +167,13 @@ function update() {
     strength,
     titles: cohorts().map((one) => plain(one.title)),
     empty: `no edges at ${thresholdText()}`,
+    elsewhere: state.around !== null,
   });
   state.shown = shown;
   state.groups = groupsOf(outputs);
   $("limit-text").textContent = thresholdText();
   $("limit").setAttribute("aria-valuetext", thresholdText());
-  state.said = statusLines(edges, shown, outputs.length);
+  state.said = statusLines(edges, shown, outputs.length, everyOutput.length);
   $("status").textContent = state.said.join(" ");
   $("simulated").hidden = !cohorts().some((one) => one.simulated);
   $("simulated").textContent = `SIMULATED DATA: ${cohorts().filter((one) => one.simulated).map((one) => plain(one.title)).join(", ")}`;
@@ -184,9 +209,11 @@ function hiddenText() {
   return `Adjusted for ${counts.map(([number, title]) => `${number} hidden input${number === 1 ? "" : "s"}${where(title)}`).join(" and ")}.`;
 }
 
-function statusLines(edges, shown, places) {
+function statusLines(edges, shown, places, everywhere) {
   const fit = fits()[0];
-  const parts = [shown.length < edges.length
+  const parts = [state.around !== null
+    ? `Around ${plain(labelOf(state.centre))}: ${places} of ${everywhere} ${cohort().words.outputs} and ${shown.length} of ${edges.length} edges; choose a node, or search, to go on`
+    : shown.length < edges.length
     ? `The ${shown.length} strongest of ${edges.length} edges are shown, ${edges.length - shown.length} are hidden`
     : `${edges.length} edges are shown, none is hidden`];
   parts[0] += ` (${thresholdText()}).`;
@@ -360,7 +387,13 @@ function showMatches() {
     return html("li", {}, button);
   }));
   const none = $("search").value.trim() && !found.length;
-  $("search-status").textContent = none ? "No such name." : found.length > 8 ? `${found.length} match; the first 8 are listed.` : "";
+  $("search-status").textContent = none ? `No such name${withoutFindings()}.` : found.length > 8 ? `${found.length} match; the first 8 are listed.` : "";
+}
+
+// Of very many inputs the page has those with a finding.
+function withoutFindings() {
+  const lacking = cohorts().filter((one) => one.inputs.length < one.n_inputs);
+  return lacking.map((one) => ` among the outputs of ${plain(one.title)} and its ${one.inputs.length} ${one.words.inputs} with a finding, of ${one.n_inputs}`).join(";");
 }
 
 function take(one) {

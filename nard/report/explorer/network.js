@@ -55,7 +55,8 @@ class Network {
 
   // scene: key (cohorts and method: what stays drawn while it does not change), outputs and byName, edges and
   // associations (findings), degree and strength (by name), chosen ("side:name" or null), near (names of outputs), inputs (nodes to
-  // show in the middle), titles of the cohorts, empty (text where there are no edges).
+  // show in the middle), titles of the cohorts, empty (text where there are no edges), elsewhere
+  // (whether nodes have other places in every stage).
   draw(scene) {
     const focused = document.activeElement?.closest?.(".node")?.dataset.id;
     const stage = `${this.width} ${this.height} ${scene.key}`;
@@ -78,6 +79,7 @@ class Network {
   // An empty drawing of the present size. Elements are made once and kept by name until the next one.
   prepare(stage) {
     this.stage = stage;
+    if (this.scene.elsewhere) this.moved.clear();
     this.kept = new Map();
     this.longest = this.width < 500 ? 11 : 16; // letters of a label; the tooltip and the panel have the whole name
     this.measure(this.scene.outputs);

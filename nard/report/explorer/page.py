@@ -17,7 +17,7 @@ import jinja2
 __all__ = ["asset", "explorer_page", "template"]
 
 # In the order in which they build on each other.
-_SCRIPTS = ("findings.js", "network.js", "export.js", "controls.js")
+_SCRIPTS = ("findings.js", "neighbourhood.js", "network.js", "export.js", "controls.js")
 
 
 def asset(name: str) -> str:

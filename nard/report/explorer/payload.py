@@ -17,6 +17,7 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 import pandas as pd
 
+from nard.export.communities import MOST_NODES
 from nard.export.layouts import circular_layout
 from nard.figures.words import unfitted
 from nard.fits.comparison import SETS
@@ -28,7 +29,9 @@ from nard.report.explorer.intervals import association_intervals, edge_intervals
 
 __all__ = ["MOST_SELECTED", "CohortFits", "FitTables", "payload"]
 
-MOST_SELECTED = 3000
+MOST_SELECTED = 12_000
+# Of more inputs than this the page has those with a finding.
+_MOST_INPUTS = 2000
 # Rows that a list has at least, if there are so many that were tested.
 _EDGES, _ASSOCIATIONS = 250, 400
 _UP = Context(prec=4, rounding=ROUND_CEILING)
@@ -66,7 +69,7 @@ def payload(cohorts: Sequence[CohortFits], reference: str) -> dict:
         places[kind] = circular_layout(_outputs(groups).drop_duplicates("name").rename(columns={"name": "id"}))
         selected[kind] = _selected(alike)
     shown = [_cohort(one, places[one.summary["kind"]], selected[one.summary["kind"]]) for one in cohorts]
-    return {"reference": reference, "cohorts": shown}
+    return {"reference": reference, "most_nodes": MOST_NODES, "cohorts": shown}
 
 
 def _selected(cohorts: Sequence[CohortFits]) -> dict[tuple[str, str], set]:
@@ -102,14 +105,32 @@ def _cohort(cohort: CohortFits, places: Mapping[str, tuple[float, float]], selec
     ]
     ranks = [{node["name"]: rank for rank, node in enumerate(nodes)} for nodes in (inputs, outputs)]
     input_words, output_words = NAMES[summary["kind"]]
+    fits = {method: _fit(method, tables, selected, *ranks) for method, tables in cohort.fits.items()}
     return {
         **{key: summary[key] for key in ("cohort", "title", "kind", "simulated")},
         "samples": summary["n_samples"],
         "words": {"inputs": input_words, "outputs": output_words},
-        "inputs": inputs,
+        "n_inputs": len(inputs),
+        **(_with_findings(inputs, fits) if len(inputs) > _MOST_INPUTS else {"inputs": inputs, "fits": fits}),
         "outputs": outputs,
-        "fits": {method: _fit(method, tables, selected, *ranks) for method, tables in cohort.fits.items()},
     }
+
+
+def _with_findings(inputs: Sequence[dict], fits: Mapping[str, dict]) -> dict:
+    """The inputs that any fit has a finding of, or names as a stand-in, and the fits with their new numbers."""
+    kept: set[int] = set()
+    for fit in fits.values():
+        kept |= {rank for rank, q in enumerate(fit["relevance"]) if q is not None and q <= fit["fdr"]}
+        kept.update(fit["associations"]["a"], *fit["associations"].get("stand_ins", ()))
+    order = sorted(kept)
+    number = {rank: i for i, rank in enumerate(order)}
+    for fit in fits.values():
+        rows = fit["associations"]
+        rows["a"] = [number[rank] for rank in rows["a"]]
+        if "stand_ins" in rows:
+            rows["stand_ins"] = [[number[rank] for rank in ranks] for ranks in rows["stand_ins"]]
+        fit["relevance"] = [fit["relevance"][rank] for rank in order]
+    return {"inputs": [inputs[rank] for rank in order], "fits": fits}
 
 
 def _node(row) -> dict:
@@ -129,6 +150,8 @@ def _fit(
     fit, edges, associations = tables.fit, tables.edges, tables.associations
     # A table of selected rows alone knows nothing beyond the false discovery rate.
     beyond = None if fit["associations_listed"] == "all" else math.nextafter(fit["fdr"], 1.0)
+    # Of the edges the surest others are listed too, in the order of their q-values.
+    edges_beyond = None if fit["edges_listed"] == "all" else float(edges["qvalue"].max())
     relevance = tables.features.set_index("feature")["qvalue"].reindex(list(inputs))
     return {
         "title": find_method(method).title,
@@ -141,7 +164,7 @@ def _fit(
             "partial_correlation",
             edge_intervals(edges),
             _EDGES,
-            None,
+            edges_beyond,
             selected.get((method, "edges"), ()),
         ),
         "associations": _findings(
