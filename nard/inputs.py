@@ -269,6 +269,8 @@ class CheckedDataMixin:
         self._one_dimensional = Y.ndim == 1
         Y = Y[:, None] if self._one_dimensional else Y
         empty = np.isnan(Y).all(axis=1)
+        if empty.all():
+            raise ValueError("Y has no values, NaN only: nothing to fit. Expected: numbers, NaN where missing.")
         if empty.any():
             warnings.warn(
                 f"{int(empty.sum())} of {len(Y)} samples have no output at all, and are left out.", stacklevel=3
