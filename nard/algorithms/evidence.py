@@ -10,23 +10,21 @@ form and O(N²p) in the dual; the smaller is used.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from nard.algorithms.priors import AlphaPrior, CovariancePrior
 from nard.covariance import (
     Gaps,
     GraphicalLassoResult,
     gaps_of,
-    graphical_lasso,
     inverse_and_logdet,
     inverse_spd,
     linear_terms,
+    quiet_graphical_lasso,
     solve_spd,
 )
 
@@ -278,15 +276,13 @@ def update_network(problem: Problem, scatter: np.ndarray, network: GraphicalLass
     """Ω ← argmin J(α, ·), warm-started; an inexact solve that would raise J is repeated more tightly, then refused."""
     S, L = problem.network_problem(scatter)
     before = np.inf if network is None else linear_terms(S, L, network.precision) - network.logdet
-    with warnings.catch_warnings():
-        # The outer loop is what has to converge, and reports it.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for tightening in (1.0, 1e-3):
-            found = graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=200)
-            if found.objective <= before:
-                return found
-            if found.objective <= before + _ROUNDING * abs(before):
-                return network  # it was good enough as it is
+    # The outer loop is what has to converge, and reports it.
+    for tightening in (1.0, 1e-3):
+        found = quiet_graphical_lasso(S, L, init=network, tol=_NETWORK_FRACTION * tol * tightening, max_iter=200)
+        if found.objective <= before:
+            return found
+        if found.objective <= before + _ROUNDING * abs(before):
+            return network  # it was good enough as it is
     return network
 
 

@@ -215,7 +215,8 @@ def without(data: Data, entries: Entries) -> np.ndarray:
 def _for_inputs(data: Data, entries: Entries, with_inputs: bool) -> Data:
     if with_inputs:
         return data if entries.empty else data.leaving(without(data, entries))
-    return Data(data.X[:, :0], data.Y).leaving(without(data, entries))
+    # No view of X, which would keep all of it.
+    return Data(np.zeros((len(data.X), 0)), data.Y).leaving(without(data, entries))
 
 
 def sample_covariance(X: np.ndarray, alpha: np.ndarray) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from nard.covariance.gaussian import (
     log_determinant,
     solve_spd,
 )
-from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso
+from nard.covariance.glasso import GraphicalLassoResult, glasso_objective, graphical_lasso, quiet_graphical_lasso
 
 __all__ = [
     "Gaps",
@@ -28,5 +28,6 @@ __all__ = [
     "linear_terms",
     "log_density",
     "log_determinant",
+    "quiet_graphical_lasso",
     "solve_spd",
 ]

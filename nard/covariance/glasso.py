@@ -49,7 +49,7 @@ from nard.covariance.screening import (
     to_correlations,
 )
 
-__all__ = ["GraphicalLassoResult", "glasso_objective", "graphical_lasso"]
+__all__ = ["GraphicalLassoResult", "glasso_objective", "graphical_lasso", "quiet_graphical_lasso"]
 
 # The columns' lassos are solved to this fraction of the last sweep's change, so that they never limit it.
 _INNER_FRACTION = 0.1
@@ -269,12 +269,7 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
     >>> result.duality_gap < 1e-4
     True
     """
-    if lam is None or (S is None) == (residuals is None):
-        raise ValueError("graphical_lasso takes a covariance S or residuals=R, one of both, and a penalty lam.")
-    if residuals is not None:
-        found = _from_residuals(residuals, lam, init, tol, max_iter)
-    else:
-        found = _from_covariance(S, lam, init, tol, max_iter)
+    found = quiet_graphical_lasso(S, lam, residuals=residuals, init=init, tol=tol, max_iter=max_iter)
     if not found.converged:
         remedy = "S is singular: lam must be positive" if found.n_iter == 0 else "raise max_iter, tol or lam"
         from sklearn.exceptions import ConvergenceWarning  # not above: it takes over a second to import
@@ -286,6 +281,17 @@ def graphical_lasso(S=None, lam=None, *, residuals=None, init=None, tol=1e-4, ma
             stacklevel=2,
         )
     return found
+
+
+def quiet_graphical_lasso(
+    S=None, lam=None, *, residuals=None, init=None, tol=1e-4, max_iter=100
+) -> GraphicalLassoResult:
+    """:func:`graphical_lasso` without its warning: which warnings are shown is not a thread's own business."""
+    if lam is None or (S is None) == (residuals is None):
+        raise ValueError("graphical_lasso takes a covariance S or residuals=R, one of both, and a penalty lam.")
+    if residuals is not None:
+        return _from_residuals(residuals, lam, init, tol, max_iter)
+    return _from_covariance(S, lam, init, tol, max_iter)
 
 
 def _from_covariance(S, lam, init, tol, max_iter) -> GraphicalLassoResult:

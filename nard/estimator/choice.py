@@ -1,8 +1,8 @@
 """Which parts the model has, and its λ: by held-out likelihood, λ also by eBIC, or as they are given.
 
 With thousands of outputs the choice is made on some hundreds of them, drawn evenly from all when these are sorted by
-how heavy their tails are, so that it depends on no order in a table. As chance correlations among m outputs grow like
-(ln m)^½, so does λ from these to all.
+how heavy their tails are, so that it depends on no order in a table. λ then grows from these to all so much that an
+output has as many correlations beyond it by chance: Φ(−λ√N) falls as their number rises.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from nard.algorithms import Data
 from nard.algorithms.joint import Preparation, prepare
@@ -88,9 +89,15 @@ def choose(
         preparation = prepare(data, cov_prior, parts.inputs, parts.entries, number, fixed_rng(), settings.own, watch)
         places[parts] = replace(parts, hidden=preparation.n_hidden)
         models[places[parts]] = preparation
-        wider = np.sqrt(np.log(m) / np.log(len(some))) if isinstance(lam, str) else 1.0
-        lams[places[parts]] = chosen.lams[parts] * wider
+        by_some = chosen.lams[parts]
+        lams[places[parts]] = _for_more(by_some, len(Y), len(some), m) if isinstance(lam, str) else by_some
     return replace(chosen, models=models, parts=places[chosen.parts], tested=places[chosen.tested], lams=lams)
+
+
+def _for_more(lam: float, n: int, few: int, many: int) -> float:
+    """The λ beyond which each of ``many`` outputs has as many chance correlations as each of a ``few`` beyond this."""
+    root = np.sqrt(n)
+    return float(norm.isf(norm.sf(lam * root) * few / many) / root)
 
 
 def _some_of(Y: np.ndarray, scored: np.ndarray) -> np.ndarray:
