@@ -38,6 +38,7 @@ from scipy import sparse
 from nard.algorithms.candidates import ALL_CANDIDATES, MOST_CANDIDATES, choose
 from nard.algorithms.effects import Apart, Effects, Inputs, Known, project, sweep
 from nard.algorithms.effects import split as try_pairs
+from nard.algorithms.evidence import kind_of_many
 from nard.algorithms.hidden import complement
 from nard.compiled import each
 from nard.covariance import Gaps
@@ -212,6 +213,12 @@ def learnt_prior(entries: Entries, own: np.ndarray) -> Prior:
     return Prior(share / share.sum(axis=1, keepdims=True), fold, log_odds, own, own_share)
 
 
+def squares_where(measured: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """The inputs' squared lengths over the samples that every output has, m×d."""
+    kind = kind_of_many(measured.shape[1] * X.shape[1])
+    return measured.T.astype(kind) @ (X**2).astype(kind)
+
+
 class Whitened:
     """L⁻¹X and what L⁻¹(Y − XB̄) has in their space, C = LLᵀ: rows are at most as many as inputs."""
 
@@ -267,7 +274,10 @@ class OwnSamples(Whitened):
             self._root = np.linalg.solve(np.linalg.cholesky(C), np.eye(n) if basis is None else basis.T)
             mask = mask[:0]
         self.XT = np.ascontiguousarray((X if self._root is None else self._root @ X).T)
-        self.squares = np.tile(np.einsum("ij,ij->i", self.XT, self.XT), (m, 1)) if C is not None else mask @ X**2
+        if C is None:
+            self.squares = squares_where(mask.T, X)
+        else:
+            self.squares = np.tile(np.einsum("ij,ij->i", self.XT, self.XT), (m, 1))
         whole = np.flatnonzero(~gaps.missing.any(axis=0))
         gone, first, last, count = [], np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64), 0
         for outputs, lacking in [*gaps.by_output, (whole, np.zeros(0, dtype=np.int64))]:

@@ -39,6 +39,7 @@ __all__ = [
     "Problem",
     "State",
     "empty_state",
+    "kind_of_many",
     "objective_at",
     "posterior",
     "update_network",
@@ -50,6 +51,12 @@ _VARIANCE_FLOOR = 1e-8
 # The graphical lasso is solved to this fraction of the accuracy asked of J.
 _NETWORK_FRACTION = 0.05
 _ROUNDING = 1e-12
+_MANY = 2 * 10**7
+
+
+def kind_of_many(count: int) -> type:
+    """The type of so many numbers of which seven digits are enough: single precision for many millions."""
+    return np.float32 if count > _MANY else np.float64
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,16 @@ from functools import cached_property
 import numpy as np
 
 from nard.algorithms.coefficients import Coefficients, fitted_by
-from nard.algorithms.entries import Entries, OwnSamples, Prior, Whitened, fit_entries, learnt_prior, no_entries
+from nard.algorithms.entries import (
+    Entries,
+    OwnSamples,
+    Prior,
+    Whitened,
+    fit_entries,
+    learnt_prior,
+    no_entries,
+    squares_where,
+)
 from nard.algorithms.evidence import ColumnCovariance, Data, Fit, Problem, State, objective_at, posterior
 from nard.algorithms.hidden import complement, count_hidden, degrees_left, hidden_inputs
 from nard.algorithms.missing import Filled, expected_alone, sample_precision
@@ -39,10 +48,9 @@ _ROUNDS, _ROUNDS_WITH_HIDDEN = 3, 5
 _NOISE_STEPS = 3
 # An effect's fit is known to this share of its output's noise, over all samples.
 _ENTRY_TOL = 0.03
-# With more outputs than this the turns of B and Ω end when J falls by less than ten times the tolerance: each of them
-# takes a graphical lasso of thousands of variables.
+# With more outputs than this B and Ω take one turn: thousands of outputs and a hundred samples let the network explain
+# most of every output, and J would go on falling as effects follow what is left.
 _MANY_OUTPUTS = 1000
-_COARSER = 10.0
 
 
 @dataclass(frozen=True)
@@ -291,7 +299,7 @@ def _lengths(data: Data) -> np.ndarray:
     """The inputs' squared lengths, for every output (m×d) where it lacks samples."""
     if data.gaps is None:
         return np.einsum("ij,ij->j", data.X, data.X).astype(float, copy=False)
-    return (~data.gaps.missing).T @ data.X**2
+    return squares_where(~data.gaps.missing, data.X)
 
 
 def _whitened(filled: Filled, rotated: Data, F: np.ndarray, alpha: np.ndarray | None) -> Whitened:
@@ -347,8 +355,6 @@ def fit_joint(
 ) -> JointFit:
     """Turns of α and Ω given B, and of B given both, until J settles; ``options`` are those of :func:`minimise`."""
     rough, entries = preparation.rough, preparation.entries
-    if preparation.prior is not None and preparation.data.Y.shape[1] > _MANY_OUTPUTS:
-        tol *= _COARSER
     data = preparation.residual_data(entries)
     problem = preparation.problem(data, preparation.rough_extra(), lam, alpha_prior, cov_prior)
     start = starting_state(problem, rough, method, tol, watch)
@@ -367,8 +373,11 @@ def fit_joint(
         problem = preparation.problem(preparation.residual_data(entries), extra, lam, alpha_prior, cov_prior)
         return problem, objective_at(problem, state) + entries.penalty + preparation.filled.entropy
 
-    def whiten(state):
-        return None if preparation.prior is None else preparation.whitened(state.alpha)
+    def whiten(state, known=None):
+        """X as the effects see it, which without U is the same at every state."""
+        if preparation.prior is None or (known is not None and not preparation.with_inputs):
+            return known
+        return preparation.whitened(state.alpha)
 
     state = fit.state
     whitened = whiten(state)
@@ -393,12 +402,12 @@ def fit_joint(
             if trial_value <= value:
                 entries, preparation, problem, value = moved, refilled, trial, trial_value
         again = fit_sequential(problem, State(state.alpha, state.network), tol=tol, max_iter=max_iter, watch=watch)
-        there = whiten(again.state)
+        there = whiten(again.state, whitened)
         refilled = preparation.refilled(entries, again.state)
         trial, trial_value = at(refilled, entries, again.state, there)
         if trial_value <= value:
             state, preparation, problem, value, whitened = again.state, refilled, trial, trial_value, there
         objective.append(value)
-        converged = objective[-2] - value <= tolerance
+        converged = objective[-2] - value <= tolerance or problem.m > _MANY_OUTPUTS
     state = replace(state, coordinates=None)
     return JointFit(preparation, problem, entries, Fit(state, objective, converged and fit.converged))

@@ -111,8 +111,8 @@ class NARD(FindingsMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     standardize : bool, default=True
         Scale the columns of X and Y to unit variance for the fit. They are always centred.
     tol : float, default=1e-4
-        The fit has converged when an outer step lowers J by less than ``tol`` · N · m; ten times that for the turns of
-        entries and network with more than 1,000 outputs.
+        The fit has converged when an outer step lowers J by less than ``tol`` · N · m; with more than 1,000 outputs
+        entries and network take one turn.
     max_iter : int, default=500
         Most outer steps.
     random_state : int, numpy.random.RandomState or None, default=None

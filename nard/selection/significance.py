@@ -28,7 +28,7 @@ from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
 from nard.algorithms.coordinate import Coordinates
-from nard.algorithms.evidence import Problem, State
+from nard.algorithms.evidence import Problem, State, kind_of_many
 from nard.algorithms.missing import Filled, observed_covariance
 from nard.covariance import inverse_spd
 
@@ -36,8 +36,6 @@ from nard.covariance import inverse_spd
 _SELECTION_LEVEL = 0.05
 # Entries are tested for so many inputs at a time, so that little besides the results is held in memory.
 _CHUNK = 1024
-# From so many entries on estimates and deviations are kept to seven digits.
-_MANY = 2 * 10**7
 
 __all__ = [
     "EntryTest",
@@ -207,7 +205,7 @@ def _discoveries(scores, shape, degrees, fdr, prior=None, fold=None, count=None)
 
 def collect(scores, shape, degrees) -> EntryTest:
     """All entries' tests in one; many millions of them in single precision."""
-    kind = np.float32 if shape[0] * shape[1] > _MANY else np.float64
+    kind = kind_of_many(shape[0] * shape[1])
     weight, sd = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
     for where, some_weight, some_sd in scores:
         weight[where], sd[where] = some_weight, some_sd
