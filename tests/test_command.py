@@ -258,21 +258,21 @@ def test_fit_by_groups_that_lack_a_name(tables, tmp_path, capsys):
     assert "expected: side, name, kind" in said(capsys, *command, code=1).err
 
 
-def _gap(table):
-    table.iloc[0, 3] = np.nan
+def _gap_of_inputs(mrna, rppa):
+    mrna.iloc[0, 3] = np.nan
 
 
-def _constant(table):
-    table.iloc[0] = 1.0
+def _constant(mrna, rppa):
+    rppa.iloc[0] = 1.0
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"), [(_gap, "contains NaN"), (_constant, "constant"), (None, "none.tsv: no such file")]
+    ("spoil", "message"), [(_gap_of_inputs, "contains NaN"), (_constant, "constant"), (None, "none.tsv: no such file")]
 )
 def test_fit_of_tables_that_cannot_be_fitted(spoil, message, tmp_path, capsys):
     mrna, rppa = raw_tables()
     if spoil:
-        spoil(rppa)
+        spoil(mrna, rppa)
     x, y = write(mrna, tmp_path / "x.tsv"), write(rppa, tmp_path / "y.tsv")
     files = (x, y) if spoil else (tmp_path / "none.tsv", y)
     err = said(capsys, "fit", *files, "-o", tmp_path / "out", *QUICK, code=1).err
