@@ -48,7 +48,8 @@ class RoughPass:
         if problem.d >= problem.n and coordinates.capped:
             self.entry_threshold = float(chi2.isf(_GUARD_LEVEL / problem.d, problem.m))
             state, coordinates = _rough_fit(replace(problem, entry_threshold=self.entry_threshold), watch, MOST_USED)
-        self.state = state
+        # Without inputs there are no statistics to start from again, only matrices of the outputs.
+        self.state = state if problem.d else replace(state, coordinates=None)
         # With few samples and many inputs the rough fit may interpolate; λ would then have nothing to act on.
         self.variances = np.maximum(1.0 / np.diag(state.omega), _SMALLEST_VARIANCE * variances)
         S, _ = problem.network_problem(coordinates.scatter)

@@ -194,9 +194,9 @@ def _edge_test_of_measured(covariance, degrees: np.ndarray, residuals, unseen: U
     S = covariance / np.outer(scale, scale)
     typical = float((degrees.sum() - np.trace(degrees)) / (m * (m - 1)))
     lam = _PENALTY[0] * np.sqrt(np.log(m) / typical)
-    first = _Nodewise(S, lam, np.zeros((m, m)))
-    lam *= _penalty(first.neighbours, m, typical) / _PENALTY[0]
-    fit = _Nodewise(S, lam, first.B, (residuals / scale, unseen.in_units(scale)))
+    fit = _Nodewise(S, lam, np.zeros((m, m)))
+    lam *= _penalty(fit.neighbours, m, typical) / _PENALTY[0]
+    fit = _Nodewise(S, lam, fit.B, (residuals / scale, unseen.in_units(scale)))
     rest = covariance - (residuals.T @ residuals + unseen.spread) / n
     for _ in range(_FILLINGS):
         theta = fit.network(_NOTICED / np.sqrt(typical)) / np.outer(scale, scale)
@@ -245,15 +245,23 @@ class _Nodewise:
         if measured is not None:
             R = R + self._of_measured(*measured)
         left = np.diag(R)
-        self.left, self._root = left, np.sqrt(np.outer(left, left))
+        self.left = left.copy()
         self.partial = -(R + left[:, None] * B.T + left * B) / self._root
         np.fill_diagonal(self.partial, 1.0)
         if measured is not None:
             unseen = measured[1]
             self.partial -= unseen.wrong_expectations(unseen.omega - self.precision) * self._root
             np.fill_diagonal(self.partial, 1.0)
-        squared = B**2 * left / left[:, None]
-        self.variance = 1.0 + np.maximum(squared, squared.T)
+
+    # What follows at once is not kept: of thousands of outputs every matrix counts.
+    @property
+    def _root(self) -> np.ndarray:
+        return np.sqrt(np.outer(self.left, self.left))
+
+    @property
+    def variance(self) -> np.ndarray:
+        squared = self.B**2 * self.left / self.left[:, None]
+        return 1.0 + np.maximum(squared, squared.T)
 
     def _of_measured(self, residuals: np.ndarray, unseen: Unseen) -> np.ndarray:
         """The mean of what samples add to R over those that have i and j, less the mean over all."""
